@@ -1,0 +1,47 @@
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+
+/**
+ * One project per kind of test (house-style, "Tests"). What a kind needs is said here and nowhere else:
+ * integration and contract share one private redis-server, fault and e2e own their processes and therefore run one file at a time.
+ */
+
+/** `reprise` is this package's own `source` door, before any build. */
+const conditions = ["source", "node", "import", "default"];
+
+const globalRedis = "test/support/global-redis.ts";
+const onMemoryOnly = process.env["REPRISE_CONTRACT"] === "memory";
+
+function project(name: string, test: TestProjectInlineConfiguration["test"] = {}): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: { name, include: [`test/${name}/**/*.test.ts`], ...test },
+  };
+}
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    pool: "forks",
+    maxWorkers: 2,
+    passWithNoTests: true,
+    coverage: {
+      provider: "v8",
+      include: ["src/core/**/*.ts"],
+      reporter: ["text", "html"],
+      thresholds: { 100: true },
+    },
+    projects: [
+      project("unit"),
+      project("types", {
+        include: [],
+        typecheck: { enabled: true, only: true, include: ["test/types/**/*.test.ts"], tsconfig: "tsconfig.types.json" },
+      }),
+      project("contract", onMemoryOnly ? {} : { globalSetup: globalRedis }),
+      project("simulation", { testTimeout: 60_000 }),
+      project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
+      project("fault", { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
+      project("e2e", { fileParallelism: false, testTimeout: 180_000, hookTimeout: 120_000 }),
+    ],
+  },
+});
