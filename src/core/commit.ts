@@ -1,0 +1,68 @@
+/**
+ * The one write that moves a run, as a value, and what it makes of the run it is applied to. The Redis script and
+ * `evolve` apply the same commit; the contract suite holds them to the same result.
+ */
+import type { LogEntry, Row, Run, RunRecord, RunRef } from "./run.ts";
+import { hasEnded } from "./run.ts";
+
+export interface Commit {
+  /** The same commit sent again is answered `DUP`. */
+  readonly commitId: string;
+  readonly run: RunRef;
+  /** The revision it was decided on; the new record has this + 1. */
+  readonly expects: number;
+  readonly record: RunRecord;
+  /** Rows that changed or are new, by seq ascending; new ones follow the ledger without a gap. */
+  readonly rows: readonly Row[];
+  readonly log: LogEntry;
+  /** Inbox slots consumed: the entry goes, the slot stays taken. */
+  readonly consumed: readonly string[];
+  /** Highest inbox position that was looked at; the answer carries what is newer. */
+  readonly seen: number;
+  /** Listings left and joined (see `listingsOf`). */
+  readonly leave: readonly string[];
+  readonly join: readonly string[];
+  /** Waits and reviews open after it (`review:<n>`); `send` to another one is answered `GONE`. */
+  readonly openSlots: readonly string[];
+  /** Store time at which it was decided; refused as `CLOCK` when it is ahead of the store's. */
+  readonly now: number;
+  /** When the run next wants attention; `null`: not by itself. Only written as a score with `release`. */
+  readonly due: number | null;
+  /** Nothing is left to do inline: the lease is given back by this very write. */
+  readonly release: boolean;
+  /** Refused as `INBOX` when entries above `seen` are there: it ends or parks the run, or gives it back. */
+  readonly mustSee: boolean;
+  /** Offered rows that this commit withdraws, abandons or quiesces: refused as `PERMITTED` if one has a permit. */
+  readonly withdraw: readonly { readonly seq: number; readonly send: number }[];
+  /** Permits that go with this commit, because the outcome is recorded. */
+  readonly settledPermits: readonly number[];
+}
+
+/** The run after `commit`. */
+export function evolve(run: Run, commit: Commit): Run {
+  return {
+    record: commit.record,
+    rows: withRows(run.rows, commit.rows),
+    inbox:
+      commit.consumed.length === 0 ? run.inbox : run.inbox.filter((entry) => !commit.consumed.includes(entry.slot)),
+  };
+}
+
+function withRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[] {
+  if (changed.length === 0) return rows;
+  const next = rows.slice();
+  for (const row of changed) next[row.seq - 1] = row;
+  return next;
+}
+
+/**
+ * The listings a record is in. `open:` is shared by all tenants and counts the open runs of one registered structure;
+ * the others are per tenant. An ended run is in two.
+ */
+export function listingsOf(record: RunRecord): readonly string[] {
+  const lists = [`status:${record.status}`, `saga:${record.saga}:${record.status}`];
+  if (hasEnded(record.status)) return lists;
+  lists.push(`open:${record.saga}@${record.version}#${record.hash}`);
+  for (const [name, value] of Object.entries(record.attributes)) lists.push(`attribute:${name}=${String(value)}`);
+  return lists;
+}

@@ -1,0 +1,296 @@
+/**
+ * What the engine and the client need from outside, as ports. Adapters: `store` (Redis, memory), `queue` (BullMQ),
+ * `testing` (virtual clock), wrapped by tests to inject faults. Every answer is a named word; a refusal writes nothing.
+ */
+import type { Commit } from "./commit.ts";
+import type { InboxBody, InboxEntry, LogEntry, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
+
+/** An answer with the store's time (Redis TIME in ms, never going back). */
+export type Timed<Answer> = Answer & { readonly now: number };
+
+/** What identifies a wake-up: the run, its wake number, where it is to be queued. */
+export interface WakeUp {
+  readonly run: RunRef;
+  readonly wake: number;
+  readonly pool: string;
+  readonly lane: number;
+  readonly priority: number;
+}
+
+/** A right to advance one run for a while. The token is unique per acquisition; the fence grows per run. */
+export interface LeaseRef {
+  readonly run: RunRef;
+  readonly owner: string;
+  readonly fence: number;
+  readonly token: string;
+}
+
+export interface CreateCommand {
+  readonly record: RunRecord;
+  readonly log: LogEntry;
+  readonly memberships: readonly string[];
+  /** Idempotent by it: the same command again is answered `DUP`. */
+  readonly commandId: string;
+}
+/**
+ * `OK` created · `EXISTS` same id, saga and input: that run, untouched · `CONFLICT` same id, other saga or input.
+ * `wake` is set when the caller should add a wake-up now.
+ */
+export type CreateAnswer =
+  | { readonly answer: "OK"; readonly wake: WakeUp | null }
+  | { readonly answer: "EXISTS"; readonly revision: number; readonly status: RunStatus }
+  | { readonly answer: "CONFLICT"; readonly saga: string; readonly inputHash: string };
+
+export interface AcquireCommand {
+  readonly run: RunRef;
+  readonly owner: string;
+  readonly token: string;
+  readonly leaseMs: number;
+}
+export type AcquireAnswer =
+  | {
+      readonly answer: "OK";
+      readonly fence: number;
+      readonly record: RunRecord;
+      readonly rows: readonly Row[];
+      readonly inbox: readonly InboxEntry[];
+      /** The lease that was taken over, where it had not been released. `died`: its owner's process is known dead. */
+      readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
+      /** Deaths of owners make it suspect: a worker drives one suspect at a time. */
+      readonly suspect: boolean;
+      /** Live permits of offered rows, by seq. */
+      readonly permits: readonly PermitState[];
+    }
+  | { readonly answer: "HELD"; readonly until: number }
+  | { readonly answer: "ENDED" | "ABSENT" | "GONE" };
+
+export interface CommitCommand {
+  readonly lease: LeaseRef;
+  readonly commit: Commit;
+  readonly leaseMs: number;
+}
+/**
+ * `OK` and `DUP` (the same commit id again: it had landed) carry the inbox entries above `commit.seen`.
+ * `FENCED`, `STALE`: drop the run, never decide again on what is held. `INBOX`: look at the newer entries and decide
+ * again. `PERMITTED`: an offered row to be withdrawn has a permit: decide again with it as sent. `CLOCK`: decide again
+ * with this answer's time.
+ */
+export type CommitAnswer =
+  | { readonly answer: "OK" | "DUP"; readonly inbox: readonly InboxEntry[] }
+  | { readonly answer: "INBOX"; readonly inbox: readonly InboxEntry[] }
+  | { readonly answer: "PERMITTED"; readonly permits: readonly PermitState[] }
+  | { readonly answer: "FENCED" | "STALE" | "CLOCK" };
+
+export type RenewAnswer = {
+  readonly run: RunRef;
+  readonly answer: "OK" | "FENCED";
+  /** Highest inbox position, so that the driver hears of a cancel. */
+  readonly position: number;
+};
+
+export type ReleaseAnswer = { readonly answer: "OK" | "FENCED" | "INBOX"; readonly wake: WakeUp | null };
+
+export interface SendCommand {
+  readonly run: RunRef;
+  readonly slot: string;
+  readonly commandId: string;
+  readonly by: string;
+  readonly body: InboxBody;
+}
+/** `TAKEN`: another entry has (or had) this slot. `GONE`: the review or wait is over. */
+export type SendAnswer =
+  | { readonly answer: "OK"; readonly position: number; readonly wake: WakeUp | null }
+  | { readonly answer: "DUP" }
+  | { readonly answer: "TAKEN"; readonly by: string; readonly commandId: string }
+  | { readonly answer: "ENDED"; readonly status: RunStatus }
+  | { readonly answer: "ABSENT" | "GONE" };
+
+/** A permit of a remote call: a row that is `offered` and has one of its send *is* sent. */
+export interface PermitState {
+  readonly seq: number;
+  readonly send: number;
+  readonly side: "action" | "undo";
+  readonly token: string;
+  readonly owner: string;
+  readonly until: number;
+  readonly sentAt: number;
+  readonly deadline: number;
+  /** Set in an `acquire` answer when the permit's holder is past `until`. */
+  readonly expired: boolean;
+}
+export interface PermitCommand {
+  readonly run: RunRef;
+  readonly seq: number;
+  readonly send: number;
+  readonly side: "action" | "undo";
+  readonly owner: string;
+  readonly token: string;
+  readonly leaseMs: number;
+  /** Added to the store's time to give the deadline. */
+  readonly windowMs: number;
+}
+export type PermitAnswer =
+  | { readonly answer: "OK"; readonly record: RunRecord; readonly row: Row }
+  | { readonly answer: "GONE" };
+
+export interface OwnerRef {
+  readonly owner: string;
+  /** Server the pulse is open on, and its client id there; `null` where there is no pulse. */
+  readonly serverId: string | null;
+  readonly pulse: string | null;
+}
+
+export interface ListQuery {
+  readonly tenant?: string;
+  readonly status?: RunStatus;
+  readonly saga?: string;
+  readonly cursor?: string;
+  readonly limit: number;
+}
+export interface RunSummary {
+  readonly tenant: string;
+  readonly id: string;
+  readonly saga: string;
+  readonly version: number;
+  readonly status: RunStatus;
+  readonly rollback: RunRecord["rollback"];
+  readonly waitingFor: RunRecord["waitingFor"];
+  readonly review: RunRecord["review"];
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly revision: number;
+}
+export interface ListPage {
+  readonly runs: readonly RunSummary[];
+  /** Pass it as `cursor` for the next page; `null`: that was the last. */
+  readonly cursor: string | null;
+}
+
+export interface RegisteredSaga {
+  readonly saga: string;
+  readonly version: number;
+  readonly hash: string;
+  /** The canonical structure the hash is of, to show what changed. */
+  readonly structure: string;
+}
+
+/** The one place where runs are remembered. All writes of a run go through `create`, `commit`, `send` and `permit`. */
+export interface Store {
+  /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+  create(command: CreateCommand): Promise<Timed<CreateAnswer>>;
+  /** Pipelined; answers in order. */
+  createMany(commands: readonly CreateCommand[]): Promise<readonly Timed<CreateAnswer>[]>;
+  acquire(command: AcquireCommand): Promise<Timed<AcquireAnswer>>;
+  commit(command: CommitCommand): Promise<Timed<CommitAnswer>>;
+  /** One batch per shard. */
+  renew(leases: readonly LeaseRef[], leaseMs: number): Promise<Timed<{ readonly answers: readonly RenewAnswer[] }>>;
+  /** Gives the lease back; `due` is when the run next wants attention (`null`: not by itself). */
+  release(lease: LeaseRef, seen: number, due: number | null): Promise<Timed<ReleaseAnswer>>;
+  send(command: SendCommand): Promise<Timed<SendAnswer>>;
+  /** Runs overdue in one shard, at most `limit`; each is given a grace before it is answered again. */
+  due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
+  permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
+  renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;
+  /** Registers an incarnation and its pulse (again after each reconnect). */
+  hello(owner: OwnerRef): Promise<void>;
+  /** Says which suspect run this owner is driving now; `null`: none. */
+  suspect(owner: string, run: RunRef | null): Promise<void>;
+  goodbye(owner: string): Promise<void>;
+  /** Every other owner whose pulse is missing on the server (empty where that cannot be asked). */
+  lostOwners(): Promise<readonly OwnerRef[]>;
+  /** Ends the leases of a dead owner, 100 a call, unless it registered again meanwhile; `more` says to call again. */
+  expire(owner: OwnerRef): Promise<{ readonly expired: number; readonly more: boolean }>;
+  /** Waits until what was acknowledged is durable; `false`: not reached within `timeoutMs`. */
+  barrier(timeoutMs: number): Promise<boolean>;
+  /** May acknowledged writes be forgotten (AOF not `always` and no barrier)? */
+  durability(): Promise<"always" | "barrier" | "forgetful">;
+  read(run: RunRef): Promise<RunRecord | null>;
+  ledger(run: RunRef): Promise<readonly Row[]>;
+  log(run: RunRef, from?: number, to?: number): Promise<readonly LogEntry[]>;
+  inbox(run: RunRef): Promise<readonly InboxEntry[]>;
+  list(query: ListQuery): Promise<ListPage>;
+  /** Registers a structure; answers the registered one where it differs and runs of it are open. */
+  register(
+    saga: RegisteredSaga,
+  ): Promise<
+    | { readonly answer: "OK" }
+    | { readonly answer: "CHANGED"; readonly registered: RegisteredSaga; readonly openRuns: number }
+  >;
+  /** Calls back after commits of any run (a hint: messages may be lost). Returns how to stop. */
+  watch(listener: (run: RunRef, revision: number) => void): Promise<() => Promise<void>>;
+  readonly shards: number;
+  shardOf(run: RunRef): number;
+}
+
+/** A call for a worker of a named queue. */
+export interface StepJob {
+  readonly run: RunRef;
+  readonly seq: number;
+  readonly send: number;
+  readonly side: "action" | "undo";
+  readonly queue: string;
+  readonly priority: number;
+}
+
+/** Delivery of nudges: at least once, in any order, possibly early, late, lost or doubled. */
+export interface WakeUps {
+  wake(wakeUps: readonly WakeUp[]): Promise<void>;
+  offer(jobs: readonly StepJob[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a worker serves and what it does with what is delivered. A handler's rejection is counted, never retried. */
+export interface ConsumerOptions {
+  readonly pools: readonly string[];
+  readonly queues: readonly {
+    readonly name: string;
+    readonly concurrency: number;
+    readonly limit?: { readonly max: number; readonly durationMs: number };
+  }[];
+  readonly concurrency: number;
+  readonly onWake: (run: RunRef) => Promise<void>;
+  readonly onStep: (job: StepJob) => Promise<void>;
+}
+export interface Consumer {
+  start(): Promise<void>;
+  /** Stops taking jobs; resolves when the handlers that run have ended or `graceMs` is over. */
+  stop(graceMs: number): Promise<void>;
+}
+export type ConsumerFactory = (options: ConsumerOptions) => Consumer;
+
+/** Monotonic time and timers; never the wall clock. */
+export interface Clock {
+  /** Milliseconds, monotonic, fractions allowed. */
+  monotonicMs(): number;
+  /** Calls back once after `ms`; returns how to cancel. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export interface Ids {
+  /** A new unguessable id of `[A-Za-z0-9]`. */
+  next(): string;
+  /** Evenly in [0, 1). */
+  random(): number;
+}
+
+/** What happened, for telemetry: committed facts only, and the engine's own troubles. Must not throw or wait. */
+export interface Facts {
+  emit(fact: Fact): void;
+}
+export type Fact =
+  | { readonly fact: "committed"; readonly run: RunRef; readonly record: RunRecord; readonly entry: LogEntry }
+  | {
+      readonly fact: "call";
+      readonly run: RunRef;
+      readonly seq: number;
+      readonly step: string;
+      readonly side: "action" | "undo" | "probe";
+      readonly ms: number;
+      readonly result: string;
+    }
+  | { readonly fact: "fenced" | "stale" | "lease_lost"; readonly run: RunRef }
+  | { readonly fact: "unserved"; readonly run: RunRef; readonly saga: string; readonly version: number }
+  | { readonly fact: "recovered"; readonly owner: string; readonly runs: number }
+  | { readonly fact: "trouble"; readonly where: string; readonly message: string };

@@ -1,0 +1,352 @@
+/**
+ * A run is a value. This file owns its shape: the record (the only truth about a run), the ledger rows, the log and
+ * the inbox. It decides nothing. The stored form (short keys) is `store/codec.ts`'s.
+ *
+ * Invariants: R1 `record.revision` is the number of commits and the length of the log. R2 row `seq` is its 1-based
+ * place in the ledger. R3 `record.open` holds exactly the seqs of rows that still owe something (`rowIsOpen`).
+ * R4 all times are Redis time in ms. R5 everything here is JSON.
+ */
+import type { EffectClass, Json } from "../saga/spec.ts";
+import type { MachineState } from "./machine-port.ts";
+
+/** Which run: tenant and id, each `[A-Za-z0-9_.-]{1,64}`. */
+export interface RunRef {
+  readonly tenant: string;
+  readonly id: string;
+}
+
+export type RunStatus =
+  | "running"
+  | "waiting"
+  | "paused"
+  | "needs_review"
+  | "unwinding"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+export type Rollback = "none" | "pending" | "complete" | "partial" | "halted" | "not_applicable";
+
+/** Why a run failed, was cancelled or is parked. */
+export interface Cause {
+  readonly kind: "step_failed" | "rejected" | "cancelled" | "defect" | "undone" | "closed";
+  readonly step: string | null;
+  readonly message: string;
+  /** Ledger row or outside reference that shows it, e.g. an operation id. */
+  readonly reference: string | null;
+}
+
+/** A failure as data: what the machine's `onError` sees, and what rows keep. */
+export interface Failure {
+  readonly kind: "not_applied" | "unknown" | "fail" | "timeout" | "interrupted" | "unusable_output" | "defect";
+  readonly code: string | null;
+  readonly message: string;
+  readonly attempts: number;
+}
+
+/** How the last word on a call is known. */
+export type Proof = "answer" | "probe" | "take_back" | "person" | "late" | "class";
+
+/**
+ * Where a call (an action or a compensation) stands.
+ * `planned` wants a grant at `nextAt`; `offered` lies in a named queue and can be withdrawn; `sent` may be out there;
+ * `unknown` will not be sent again by itself and is being found out. The last three are final.
+ */
+export type CallState = "planned" | "offered" | "sent" | "unknown" | "succeeded" | "not_applied" | "withdrawn";
+
+/** One external effect and everything that was tried to make it, action or compensation alike. */
+export interface Call {
+  readonly state: CallState;
+  /** What the retry policy counts. 0: never granted. */
+  readonly attempt: number;
+  /** Raised by every write that makes it offered or sent; never reused. */
+  readonly send: number;
+  /** The class in force at the first `sent`; the effective class is the stricter of this and today's. */
+  readonly effect: EffectClass;
+  readonly firstSentAt: number | null;
+  /** Revision of the commit that first said `sent`: the order of effects. */
+  readonly firstSentRevision: number | null;
+  readonly sentAt: number | null;
+  /** After this nobody can still make the outside apply the last send (design section 6, Deadline). */
+  readonly deadline: number | null;
+  /** Fence of the lease under which it was last sent; `null` while it was sent by permit. */
+  readonly fence: number | null;
+  /** Not before this, while `planned`. */
+  readonly nextAt: number | null;
+  /**
+   * The latest deadline of earlier sends whose outcome is unknown, or `null`: while set, the effect may have happened
+   * whatever the newest send answered.
+   */
+  readonly doubtUntil: number | null;
+  /** Owner deaths while it was sent, since its last outcome (poison). */
+  readonly interruptions: number;
+  /** Probes answered without a result since the last send, and when the next is wanted. */
+  readonly probes: number;
+  readonly probeAt: number | null;
+  readonly error: Failure | null;
+  readonly proof: Proof | null;
+  /** An outcome this old send answered, kept as evidence (`happened` by an older send). */
+  readonly evidence: Json | null;
+  /** 1, raised when a fresh key is taken after a proven absence (`freshKeyAfterAbsent`). */
+  readonly generation: number;
+}
+
+export type UndoState = "owed" | "sent" | "done" | "not_needed" | "kept" | "skipped" | "halted" | "accepted";
+
+/** What the unwind made of a row. */
+export interface Undo {
+  readonly state: UndoState;
+  /** The compensation's own call; `null` where none is made. */
+  readonly call: Call | null;
+  readonly reason: string | null;
+}
+
+/** One invocation of a step: a ledger row. */
+export interface Row {
+  readonly seq: number;
+  readonly kind: "call" | "approval" | "child";
+  readonly step: string;
+  /** Counts the rows of that step in the run, in the order of planning, from 1. */
+  readonly occurrence: number;
+  /** The machine's invoke id this row answers; `null` once it may no longer speak to the machine. */
+  readonly invoke: string;
+  /** Ids of the parallel regions that hold the invoking state, outermost first. */
+  readonly region: readonly string[];
+  /** The number of that region's entry (design 7.3). */
+  readonly regionEntry: number;
+  /** Encoded input, as stored. */
+  readonly input: Json;
+  readonly call: Call;
+  /** Encoded output; only read when `call.state` is `succeeded`. */
+  readonly output: Json;
+  /** The output does not fit its schema: the effect happened, its output cannot be used. */
+  readonly unusable: boolean;
+  /** The machine left the state that invoked it. */
+  readonly abandoned: boolean;
+  /** Its outcome has been told to the machine (or never will be). */
+  readonly told: boolean;
+  readonly undo: Undo | null;
+  /** A person's reference for a resolved outcome. */
+  readonly reference: string | null;
+}
+
+/** A durable timer of the machine. */
+export interface Timer {
+  readonly id: string;
+  readonly at: number;
+  readonly event: { readonly type: string; readonly [key: string]: Json };
+}
+
+export type ReviewReason =
+  | "unknown_outcome"
+  | "exhausted"
+  | "halted"
+  | "defect"
+  | "poison"
+  | "after_pivot"
+  | "blocked"
+  | "store_not_durable";
+
+/** What a person may do with a parked run. */
+export type Verb = "probe" | "resolve" | "retry" | "skip" | "close";
+
+/** Why a run is parked and what a person may do; present exactly while `status` is `needs_review`. */
+export interface Review {
+  /** Grows every time the run is (still) parked after a verb; the slot is `review:<n>`. */
+  readonly n: number;
+  readonly reason: ReviewReason;
+  /** In plain words, for the person who must act. */
+  readonly message: string;
+  /** The row it is about, and whether it is about its action or its compensation. */
+  readonly seq: number | null;
+  readonly side: "action" | "undo" | null;
+  readonly since: number;
+  readonly evidence: Json;
+  readonly verbs: readonly Verb[];
+}
+
+export type WaitingFor = "timer" | "event" | "approval" | "budget" | "child" | "intent" | "limit" | "worker";
+
+/** A cancel that was taken. */
+export interface Cancel {
+  readonly mode: "compensate" | "stop" | "kill";
+  readonly reason: string;
+  readonly by: string;
+  readonly at: number;
+}
+
+/** A running unwind. */
+export interface Unwind {
+  readonly cause: Cause;
+  readonly at: number;
+  /** Calls in flight may still answer until then. */
+  readonly quiesceUntil: number;
+  readonly ends: "failed" | "cancelled";
+}
+
+/** The run record: everything about a run but its rows, its log and its inbox. */
+export interface RunRecord {
+  readonly format: 1;
+  readonly tenant: string;
+  readonly id: string;
+  readonly saga: string;
+  readonly version: number;
+  readonly hash: string;
+  readonly pool: string;
+  readonly priority: number;
+  readonly input: Json;
+  readonly inputHash: string;
+  readonly revision: number;
+  readonly status: RunStatus;
+  readonly rollback: Rollback;
+  readonly cause: Cause | null;
+  /** `null` until the first driver has begun it. */
+  readonly snapshot: MachineState | null;
+  readonly output: Json;
+  /** Number of rows in the ledger. */
+  readonly rows: number;
+  readonly open: readonly number[];
+  /** Times each parallel region was entered, by region id; only regions entered more than once matter. */
+  readonly regionEntries: Readonly<Record<string, number>>;
+  readonly timers: readonly Timer[];
+  readonly waitingFor: WaitingFor | null;
+  readonly review: Review | null;
+  /** Reviews so far. */
+  readonly reviews: number;
+  readonly cancel: Cancel | null;
+  readonly paused: boolean;
+  readonly unwind: Unwind | null;
+  /** Owner deaths with no row sent, since the last outcome (poison). */
+  readonly interruptions: number;
+  /** Highest inbox position looked at. */
+  readonly seen: number;
+  readonly attributes: Readonly<Record<string, Json>>;
+  readonly createdAt: number;
+  readonly startAt: number;
+  readonly endedAt: number | null;
+  /** Digest of the newest log entry; chains the log. */
+  readonly logDigest: string;
+}
+
+/** One thing a commit took into account, as the log tells it. */
+export type Taken =
+  | {
+      readonly what: "created" | "begun" | "resumed" | "parked" | "unwinding" | "ended" | "defect";
+      readonly note?: string;
+    }
+  | {
+      readonly what: "planned" | "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted";
+      readonly seq: number;
+    }
+  | {
+      readonly what: "outcome";
+      readonly seq: number;
+      readonly send: number;
+      readonly outcome: "succeeded" | "not_applied" | "unknown";
+      readonly proof: Proof;
+    }
+  | { readonly what: "probed"; readonly seq: number; readonly answer: "happened" | "absent" | "cannot_tell" }
+  | { readonly what: "undo"; readonly seq: number; readonly state: UndoState; readonly note?: string }
+  | { readonly what: "timer"; readonly id: string }
+  | {
+      readonly what: "event";
+      readonly id: string;
+      readonly type: string;
+      readonly payload: Json;
+      readonly forbidden?: true;
+    }
+  | { readonly what: "verb"; readonly verb: Verb; readonly review: number; readonly by: string; readonly payload: Json }
+  | {
+      readonly what: "control";
+      readonly control: "cancel" | "pause" | "resume";
+      readonly by: string;
+      readonly reason: string;
+    }
+  | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
+  | { readonly what: "unconsumed"; readonly slot: string };
+
+/** One revision of a run. Element n of the log is revision n. */
+export interface LogEntry {
+  readonly revision: number;
+  readonly at: number;
+  readonly from: RunStatus | null;
+  readonly to: RunStatus;
+  readonly taken: readonly Taken[];
+  /** Who moved it: a worker's incarnation, `client`, or a person. */
+  readonly actor: string;
+  readonly fence: number;
+  /** Digest of the snapshot after it (with the entry's own facts) chained to the entry before. */
+  readonly digest: string;
+}
+
+/** What was sent to a run and not yet consumed. `slot` decides who wins (design section 4, Inbox). */
+export interface InboxEntry {
+  readonly slot: string;
+  /** A counter of the run, never reused. */
+  readonly position: number;
+  readonly commandId: string;
+  readonly at: number;
+  readonly by: string;
+  readonly body: InboxBody;
+}
+
+/** What a late or remote worker reports of a call. */
+export type CallResult =
+  | { readonly kind: "succeeded"; readonly output: Json }
+  | { readonly kind: "unusable"; readonly output: Json; readonly problem: string }
+  | {
+      readonly kind: "not_applied" | "unknown";
+      readonly code: string | null;
+      readonly message: string;
+      /** `fail()`: no retry, the author has decided. */
+      readonly final: boolean;
+      readonly reason: "error" | "timeout" | "fail";
+      readonly retryAfterMs: number | null;
+    }
+  /** The grant was never used: proof that nothing happened. */
+  | { readonly kind: "not_called"; readonly reason: string }
+  | { readonly kind: "defect"; readonly message: string };
+
+export type InboxBody =
+  | { readonly type: "event"; readonly event: string; readonly payload: Json }
+  | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
+  | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
+  | { readonly type: "verb"; readonly verb: VerbCommand }
+  | {
+      readonly type: "settle" | "late";
+      readonly seq: number;
+      readonly send: number;
+      readonly side: "action" | "undo";
+      readonly result: CallResult;
+    };
+
+/** A verb with its arguments, as an operator sends it. */
+export type VerbCommand =
+  | { readonly verb: "probe" }
+  | {
+      readonly verb: "resolve";
+      readonly as: "happened" | "absent";
+      readonly output: Json;
+      readonly reference: string | null;
+      readonly evidence: string;
+    }
+  | { readonly verb: "retry"; readonly input: Json | undefined; readonly reason: string }
+  | { readonly verb: "skip"; readonly reason: string }
+  | { readonly verb: "close"; readonly reason: string };
+
+/** A run as its driver holds it: record, whole ledger (row seq at index seq - 1), and the inbox, oldest first. */
+export interface Run {
+  readonly record: RunRecord;
+  readonly rows: readonly Row[];
+  readonly inbox: readonly InboxEntry[];
+}
+
+/** Has it ended? An ended run is moved only by a late result or an undo. */
+export function hasEnded(status: RunStatus): status is "completed" | "failed" | "cancelled" {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+/** The one spelling of a run in keys, job ids and messages. */
+export function runKey(run: RunRef): string {
+  return `${run.tenant}:${run.id}`;
+}

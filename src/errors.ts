@@ -1,0 +1,65 @@
+/**
+ * Every failure that Reprise itself raises is a {@link RepriseError} with a code of this list. A code has a page in
+ * `docs/runbooks/`. A leaf: every room may import it.
+ */
+export const errorCodes = [
+  // definition: thrown when a module that declares sagas is loaded
+  "DEFINITION_INVALID",
+  "STEP_UNGUARDED",
+  // configuration: the process does not start
+  "CONFIG_INVALID",
+  "SHARDS_MISMATCH",
+  "STRUCTURE_CHANGED",
+  "POOL_INCOMPLETE",
+  "STORE_EVICTS",
+  "STORE_FORGETFUL",
+  "REDIS_NOT_FOUND",
+  // request: the caller's mistake, nothing was written
+  "ID_INVALID",
+  "INPUT_INVALID",
+  "PAYLOAD_TOO_LARGE",
+  "SAGA_UNKNOWN",
+  "EVENT_UNKNOWN",
+  "EVENT_INVALID",
+  "RUN_NOT_FOUND",
+  "RUN_CONFLICT",
+  "RUN_ENDED",
+  "REVIEW_GONE",
+  "REVIEW_TAKEN",
+  "VERB_REFUSED",
+  "CURSOR_INVALID",
+  // what a run came to, for those who wait for its result
+  "RUN_FAILED",
+  "RUN_CANCELLED",
+  "RUN_NEEDS_REVIEW",
+  "RESULT_TIMEOUT",
+  // infrastructure: back off and try again
+  "STORE_UNAVAILABLE",
+  "CLOSED",
+  // corruption: loud, the run is parked
+  "RECORD_CORRUPT",
+  "RESTORE_BLOCKED",
+] as const;
+
+/** One of the codes of {@link errorCodes}. */
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** What a {@link RepriseError} is made of beside its code and message. */
+export interface ErrorParts {
+  /** Plain facts for machines: which value, where, what was expected. Never a secret. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** An error of Reprise: `code` for programs, `message` for the person who must act, `details` for both. */
+export class RepriseError extends Error {
+  override readonly name: string = "RepriseError";
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, parts: ErrorParts = {}) {
+    super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
+    this.code = code;
+    this.details = parts.details ?? {};
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * What a declaration comes to once its types are erased: the form in which core and engine read steps and sagas.
+ * Owns: the shapes. Does not own: how they are declared (`step.ts`, `saga.ts`, `builder.ts`) or judged (`core`).
+ * Invariant: every duration here is a finite whole number of milliseconds; every default is already filled in.
+ */
+import type { AnyStateMachine } from "xstate";
+import type { ZodType } from "zod";
+import type { ProbeAnswer } from "./outcome.ts";
+
+/** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** What happens if an action is called again with the same operation id (design section 6). */
+export type EffectClass = "none" | "idempotent" | "keyed" | "once";
+
+/** Which run a step works for. */
+export interface RunIdentity {
+  readonly id: string;
+  readonly tenant: string;
+  readonly saga: string;
+  readonly version: number;
+}
+
+/** A logger as a step sees it: one line, with facts. */
+export interface StepLog {
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  error(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What every user function of a step receives, whatever it is called for. */
+export interface CallContext<Services = unknown> {
+  /** The stable id of this one intended effect: the same on every retry of it. Pass it as the idempotency key. */
+  readonly operationId: string;
+  /** 1 for the first attempt that the retry policy counts. */
+  readonly attempt: number;
+  readonly run: RunIdentity;
+  readonly log: StepLog;
+  /** Aborted on time-out, on losing the lease, and when the run is unwound. */
+  readonly signal: AbortSignal;
+  readonly services: Services;
+}
+
+/** Received by an action. */
+export interface ActionContext<Input = unknown, Services = unknown> extends CallContext<Services> {
+  readonly input: Input;
+}
+
+/** Received by a probe: `operationId` is that of the action (or of the compensation, for a compensation's probe). */
+export interface ProbeContext<Input = unknown, Services = unknown> extends CallContext<Services> {
+  readonly input: Input;
+}
+
+/** Received by a compensation. */
+export interface CompensateContext<Input = unknown, Output = unknown, Services = unknown>
+  extends CallContext<Services> {
+  readonly input: Input;
+  readonly output: Output;
+  /** The operation id of the action that is being undone. */
+  readonly forwardOperationId: string;
+}
+
+/** How often and how far apart a call is tried again. `attempts` counts the first one. */
+export interface RetryPolicy {
+  readonly attempts: number;
+  readonly backoff: "exponential" | "linear" | "fixed";
+  readonly initialMs: number;
+  readonly maxMs: number;
+  /** Full jitter: the delay is drawn evenly from 0 to the computed one. */
+  readonly jitter: boolean;
+}
+
+/** What action and compensation have in common: how a call is made and judged. */
+export interface CallSpec {
+  readonly effect: EffectClass;
+  readonly timeoutMs: number;
+  /** How long after an abort the other side may still apply the call. */
+  readonly latenessMs: number;
+  /** How long the other side remembers an operation id; only read when `effect` is `keyed`. */
+  readonly keyTtlMs: number;
+  readonly retry: RetryPolicy;
+  readonly hasProbe: boolean;
+}
+
+/** The compensation of a step. */
+export interface CompensationSpec extends CallSpec {
+  readonly run: (context: CompensateContext) => unknown;
+  readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
+}
+
+/** A step, types erased. */
+export interface StepSpec extends CallSpec {
+  readonly name: string;
+  readonly input: ZodType;
+  /** `null`: the step yields `null` whatever its action returns. */
+  readonly output: ZodType | null;
+  readonly action: (context: ActionContext) => unknown;
+  readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
+  readonly compensation: CompensationSpec | null;
+  /** Why this effect stays when the run is unwound; set exactly when there is an effect and no compensation. */
+  readonly noCompensation: string | null;
+  readonly compensateIfUnknown: boolean;
+  /** May the unwind call the action once more, with the same operation id, to learn what is to be undone? */
+  readonly settle: boolean;
+  readonly pivot: boolean;
+  readonly onAbandon: "compensate" | "keep";
+  readonly onExhausted: "fail" | "review";
+  readonly freshKeyAfterAbsent: boolean;
+  /** The named queue whose workers run it; `null`: the driver runs it inline. */
+  readonly queue: string | null;
+}
+
+/** A saga, types erased. */
+export interface SagaSpec {
+  readonly name: string;
+  readonly version: number;
+  readonly input: ZodType;
+  /** Events that may come from outside, each with its schema. */
+  readonly events: Readonly<Record<string, ZodType>>;
+  /** The machine with all implementations provided and `maxIterations` set. */
+  readonly machine: AnyStateMachine;
+  /** By invoke `src`, which is also the step's name. */
+  readonly steps: Readonly<Record<string, StepSpec>>;
+  /**
+   * `own`: the machine's context is the user's and is stored. `results`: it was compiled by the builder, its context is
+   * `{ input, results }`, follows from the run's input and ledger, and is handed in at each transition, never stored.
+   */
+  readonly context: "own" | "results";
+  readonly attributes: ((view: { readonly context: unknown; readonly input: unknown }) => Json) | null;
+  readonly unwind: "reverse" | "parallel-regions";
+  readonly pool: string;
+}
