@@ -1,0 +1,29 @@
+# One image for every process: `node` is the entry, the command names the program.
+#   docker build -t reprise .
+#   docker run --init -e REDIS_URL=redis://... reprise build/workers/worker.js
+#   docker run --init -e REDIS_URL=redis://... reprise dist/cli/main.js doctor
+ARG NODE_IMAGE=node:22-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY --from=build /app/build build
+COPY package.json LICENSE ./
+USER node
+# npm would swallow SIGTERM, and with it the graceful shutdown; node gets it from the init process.
+ENTRYPOINT ["node"]
+CMD ["build/workers/worker.js"]
