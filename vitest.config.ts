@@ -41,7 +41,12 @@ export default defineConfig({
       project("simulation", { testTimeout: 60_000 }),
       project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
       project("fault", { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
-      project("e2e", { fileParallelism: false, testTimeout: 180_000, hookTimeout: 120_000 }),
+      project("e2e", {
+        globalSetup: "test/support/global-build.ts",
+        fileParallelism: false,
+        testTimeout: 180_000,
+        hookTimeout: 120_000,
+      }),
     ],
   },
 });
