@@ -11,7 +11,7 @@ const bin = join(root, "node_modules/.bin");
 /** The checks that look at the text and never run it; slowest first. */
 export const staticParts = [
   { name: "types", command: ["tsc", "--noEmit"] },
-  { name: "format and lint", command: ["biome", "ci", "."] },
+  { name: "format and lint", command: ["biome", "ci", "--colors=off", "."] },
   { name: "dependency rules", command: ["depcruise", "--config", ".dependency-cruiser.cjs", ...trees] },
   { name: "dead code", command: ["knip", "--no-progress"] },
 ];

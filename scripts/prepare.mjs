@@ -9,6 +9,12 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dockerAnswers, findRedisServer } from "../src/redis/ensure.mjs";
 
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Reprise needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
 const root = join(import.meta.dirname, "..");
 const lockFile = join(root, "package-lock.json");
 const installedFile = join(root, "node_modules/.package-lock.json");

@@ -12,7 +12,9 @@ import { root, runParts, staticParts } from "./parts.mjs";
 const size = process.argv.includes("full") ? "full" : "short";
 const evidence = "scripts/evidence.mjs";
 
-console.log(`Static checks`);
+// Lines of an earlier run would speak for tests that did not run in this one.
+rmSync(join(root, "test/.evidence.jsonl"), { force: true });
+console.log("Static checks");
 const failedParts = await runParts(staticParts);
 console.log(`\nTests (${size} size)`);
 const tests = await runTests();

@@ -31,12 +31,17 @@ export interface EnsureOptions {
   readonly log?: (line: string) => void;
 }
 
+export interface SharedOptions extends EnsureOptions {
+  /** The directory of the private server to join or start, instead of the one that all callers of this user share. */
+  readonly dir?: string;
+}
+
 /**
  * A usable Redis, found or started: REDIS_URL, our own running instance, a server on PATH, a cached one, Debian's
  * packages unpacked without root, Docker. Under `NODE_ENV=production` only REDIS_URL is accepted.
  * Throws an error with code `REDIS_NOT_FOUND` whose message names the ways out.
  */
-export function ensureRedis(options?: EnsureOptions & { readonly dir?: string }): Promise<EnsuredRedis>;
+export function ensureRedis(options?: SharedOptions): Promise<EnsuredRedis>;
 
 /** The program only, not started; the same search without REDIS_URL and Docker, and the same error. */
 export function findRedisServer(options?: EnsureOptions): Promise<FoundRedis>;

@@ -39,7 +39,7 @@ export async function joinServer(dir, found) {
   });
 }
 
-/** Starts a server in `dir` that nobody shares; `stop` sends it a shutdown and sees it end. */
+/** Starts a server in `dir` that nobody shares; `stop` asks it to end and sees it end. */
 export async function startServer(found, { dir, args = [] }) {
   const socket = socketOf(dir);
   await mkdir(join(dir, "data"), { recursive: true, mode: 0o700 });
@@ -58,7 +58,14 @@ export async function startServer(found, { dir, args = [] }) {
   child.unref();
   const ready = await Promise.race([waitForPong({ path: socket }).then(() => true), ended.then(() => false)]);
   if (!ready) throw await startFailure(logFile);
-  return { url: `unix://${socket}`, source: found.source, pid: child.pid, dir, stop: once(() => shutDown(dir)) };
+  return { url: `unix://${socket}`, source: found.source, pid: child.pid, dir, stop: once(() => end(child, ended)) };
+}
+
+async function end(child, ended) {
+  child.kill("SIGTERM");
+  const frozen = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  await ended;
+  clearTimeout(frozen);
 }
 
 /** Resolves when the server answers PONG (not while it is loading), rejects after a while. */

@@ -9,6 +9,7 @@ import {
   type EnsureOptions,
   ensureRedis,
   findRedisServer,
+  type SharedOptions,
   startServer,
 } from "../../src/redis/ensure.mjs";
 
@@ -38,7 +39,7 @@ function bare(cacheDir: string, path = pathWithoutRedis): EnsureOptions {
   return { cacheDir, env: { PATH: path, HOME: scratch } };
 }
 
-async function ensured(options: EnsureOptions & { dir?: string }): Promise<EnsuredRedis> {
+async function ensured(options: SharedOptions): Promise<EnsuredRedis> {
   const redis = await ensureRedis(options);
   started.push(redis);
   return redis;
