@@ -34,8 +34,10 @@ export interface Commit {
   readonly mustSee: boolean;
   /** Offered rows that this commit withdraws, abandons or quiesces: refused as `PERMITTED` if one has a permit. */
   readonly withdraw: readonly { readonly seq: number; readonly send: number }[];
-  /** Permits that go with this commit, because the outcome is recorded. */
+  /** Permits (by row seq) that go with this commit, because the outcome is recorded. */
   readonly settledPermits: readonly number[];
+  /** Permits (by row seq) whose holders are to stop: their next renewal is answered `ABORT`. */
+  readonly abortPermits: readonly number[];
 }
 
 /** The run after `commit`. */

@@ -1,125 +1,212 @@
 /**
- * `begin` makes the first record, `decide` gives the commit to write. (Being written.)
+ * `begin` makes a run's first record, `decide` gives the commit to write. Everything that happens to a run is decided
+ * here and in the files beside it, as pure functions of the run, the facts and a time (design section 2).
+ *
+ * Invariants: D1 same run, facts and input: same decision. D2 a cancel that is at hand is taken before any outcome. D3 facts
+ * are folded in the order in which they were learnt. D4 every decision ends in `finish`, so status, waits and the wanted
+ * time always follow from the record.
  */
-import type { Commit } from "./commit.ts";
-import type { Machine } from "./machine-port.ts";
-import type { CallResult, InboxEntry, LogEntry, Run, RunRecord } from "./run.ts";
+import { interrupt, probed, settle } from "./calls.ts";
+import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
+import { digestOf, hashOf } from "./digest.ts";
+import { type Draft, draftOf, isParked, note, park, patchCall } from "./draft.ts";
+import { finish } from "./finish.ts";
+import { grantDue } from "./grant.ts";
+import { receive, takeControls, takeInbox } from "./inbox.ts";
 import type { PermitState } from "./ports.ts";
-import type { Json } from "../saga/spec.ts";
+import type { LogEntry, Run, RunRecord } from "./run.ts";
+import { hasEnded } from "./run.ts";
+import { beginMachine, feed, tell } from "./turn.ts";
+import { stepUnwind } from "./unwind.ts";
 
-/** What a driver learnt since its last commit, in the order in which it learnt it. */
-export type DriverFact =
-  /** The lease was won. `takenFrom` as the store said; `permits` are the live and expired permits of offered rows. */
-  | {
-      readonly type: "acquired";
-      readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
-      readonly permits: readonly PermitState[];
-    }
-  /** A call made by this driver came back. */
-  | {
-      readonly type: "result";
-      readonly seq: number;
-      readonly send: number;
-      readonly side: "action" | "undo";
-      readonly result: CallResult;
-    }
-  /** A probe made by this driver came back (`output` encoded; a throw is `cannot_tell`). */
-  | {
-      readonly type: "probed";
-      readonly seq: number;
-      readonly side: "action" | "undo";
-      readonly answer: "happened" | "absent" | "cannot_tell";
-      readonly output: Json;
-      /** The output did not fit the step's schema. */
-      readonly unusable: boolean;
-      readonly note: string | null;
-    }
-  /** Newer inbox entries were delivered with an answer. */
-  | { readonly type: "inbox"; readonly entries: readonly InboxEntry[] }
-  /** A commit was answered `PERMITTED`. */
-  | { readonly type: "permitted"; readonly permits: readonly PermitState[] }
-  /** Time has passed: something may be due. */
-  | { readonly type: "tick" }
-  /** The worker is told to stop: hand the run back at the next safe point. */
-  | { readonly type: "stopping" };
+export type * from "./decision.ts";
 
-/** Bounds and waits of the engine that decisions depend on, in ms (design section 5, Defaults). */
-export interface DecideSettings {
-  readonly startWithinMs: number;
-  readonly abortGraceMs: number;
-  readonly inlineWaitMs: number;
-  readonly quiesceMs: number;
-  readonly barrierMs: number;
+/** Owner deaths before the first outcome, with nothing sent, before a run is parked. */
+const poisonLimit = 3;
+/** Rounds of inbox, timers and unwind within one decision; a bound, not a policy. */
+const maxRounds = 1_000;
+
+/** The first record of a run, and the first entry of its log. */
+export function begin(input: BeginInput): { readonly record: RunRecord; readonly log: LogEntry } {
+  const { saga } = input.machine;
+  const digest = digestOf(JSON.stringify(["", 1, "running", null, input.hash]));
+  const record: RunRecord = {
+    format: 1,
+    tenant: input.tenant,
+    id: input.id,
+    saga: saga.name,
+    version: saga.version,
+    hash: input.hash,
+    pool: saga.pool,
+    priority: input.priority,
+    input: input.input,
+    inputHash: hashOf(input.input),
+    revision: 1,
+    status: "running",
+    rollback: "none",
+    cause: null,
+    snapshot: null,
+    output: null,
+    rows: 0,
+    open: [],
+    regionEntries: {},
+    timers: [],
+    waitingFor: null,
+    review: null,
+    reviews: 0,
+    cancel: null,
+    paused: false,
+    unwind: null,
+    interruptions: 0,
+    seen: 0,
+    attributes: {},
+    createdAt: input.now,
+    startAt: input.startAt,
+    endedAt: null,
+    logDigest: digest,
+  };
+  const taken = [{ what: "created" }] as const;
+  return { record, log: { revision: 1, at: input.now, from: null, to: "running", taken, actor: "client", fence: 0, digest } };
 }
 
-/** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */
-export interface DecideInput {
-  readonly machine: Machine;
-  readonly namespace: string;
-  readonly settings: DecideSettings;
-  readonly now: number;
-  readonly commitId: string;
-  /** In [0, 1): jitter. */
-  readonly random: number;
-  readonly actor: string;
-  readonly fence: number;
-  /** Calls and probes this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
-  readonly inFlight: ReadonlySet<string>;
+/** What follows from `facts` for `run`, now. */
+export function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision {
+  const draft = draftOf(run, input);
+  for (const fact of facts) if (fact.type === "inbox") receive(draft, fact.entries);
+  if (run.inbox.length > 0) receive(draft, run.inbox);
+  if (hasEnded(run.record.status)) return afterTheEnd(draft);
+  takeControls(draft);
+  for (const fact of facts) takeFact(draft, fact);
+  settleDown(draft);
+  grantDue(draft);
+  return finish(draft);
 }
 
-/** A call the driver is to make after the commit is acknowledged. */
-export interface CallOrder {
-  readonly kind: "action" | "undo" | "probe";
-  readonly seq: number;
-  /** For a probe: of which side. */
-  readonly side: "action" | "undo";
-  readonly send: number;
-  readonly attempt: number;
-  /** The stable id of the effect: a compensation's own for `undo` (and for a probe of it). */
-  readonly operationId: string;
-  readonly forwardOperationId: string;
-  /** Abort after this; a time-out makes the outcome unknown. */
-  readonly timeoutMs: number;
-  /** Must wait for a durable store before it is made (`once`). */
-  readonly barrier: boolean;
+/** An ended run is moved by a late result that contradicts, and by nothing else yet. */
+function afterTheEnd(draft: Draft): Decision {
+  takeInbox(draft);
+  return finish(draft);
 }
 
-/** A row to be offered to a named queue after the commit is acknowledged. */
-export interface Offer {
-  readonly seq: number;
-  readonly send: number;
-  readonly side: "action" | "undo";
-  readonly queue: string;
+function takeFact(draft: Draft, fact: DriverFact): void {
+  switch (fact.type) {
+    case "acquired":
+      return takeOver(draft, fact.takenFrom, fact.permits);
+    case "result":
+      return settle(draft, fact.seq, fact.send, fact.side, fact.result, "answer");
+    case "probed":
+      return probed(draft, fact.seq, fact.side, fact);
+    case "permitted":
+      for (const permit of fact.permits) takePermitted(draft, permit);
+      return;
+    case "stopping":
+      draft.stopping = true;
+      return;
+    case "inbox":
+    case "tick":
+      return;
+  }
 }
 
-export interface Decision {
-  /** `null`: there is nothing to write. */
-  readonly commit: Commit | null;
-  /** The run after the commit (or as given). */
-  readonly run: Run;
-  readonly calls: readonly CallOrder[];
-  readonly offers: readonly Offer[];
-  /** Keys of `inFlight` whose signals are to be aborted. */
-  readonly abort: readonly string[];
-  /** Next time something is due by itself, also while calls are in flight; `null`: nothing. */
-  readonly wanted: number | null;
-  /** `hold`: keep the lease and wait for results or `wanted`. `released`: the commit gave it back. `release`: give it back by `release` (nothing to write). */
-  readonly then: "hold" | "released" | "release";
+// ---- taking over
+
+type TakenFrom = Extract<DriverFact, { type: "acquired" }>["takenFrom"];
+
+function takeOver(draft: Draft, takenFrom: TakenFrom, permits: readonly PermitState[]): void {
+  const { record } = draft;
+  const blocked = record.snapshot === null ? null : draft.input.machine.blocked(record.snapshot);
+  if (blocked !== null) return parkBlocked(draft, blocked);
+  const died = takenFrom?.died ?? false;
+  const sent = draft.rows.filter((row) => isForeign(draft, row.call) || isForeign(draft, row.undo?.call ?? null));
+  if (died && sent.length === 0) countDeath(draft);
+  for (const row of sent) {
+    if (isForeign(draft, row.call)) interrupt(draft, row.seq, "action", died);
+    if (isForeign(draft, row.undo?.call ?? null)) interrupt(draft, row.seq, "undo", died);
+  }
+  takeOverOffers(draft, permits);
 }
 
-/** What `begin` needs to make a run's first record. */
-export interface BeginInput {
-  readonly machine: Machine;
-  readonly hash: string;
-  readonly tenant: string;
-  readonly id: string;
-  /** Encoded and checked against the saga's schema. */
-  readonly input: Json;
-  readonly priority: number;
-  readonly now: number;
-  /** Not before this store time. */
-  readonly startAt: number;
+function isForeign(draft: Draft, call: { readonly state: string; readonly fence: number | null } | null): boolean {
+  return call?.state === "sent" && call.fence !== null && call.fence !== draft.input.fence;
 }
 
-export declare function begin(input: BeginInput): { readonly record: RunRecord; readonly log: LogEntry };
-export declare function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision;
+function countDeath(draft: Draft): void {
+  draft.record.interruptions += 1;
+  note(draft, { what: "resumed", note: "the worker that held it died" });
+  if (draft.record.interruptions < poisonLimit) return;
+  const message = `its worker died ${poisonLimit} times in a row while driving it`;
+  park(draft, { reason: "poison", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+}
+
+function parkBlocked(draft: Draft, why: string): void {
+  park(draft, { reason: "blocked", message: why, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+}
+
+/** Offered rows: with a live permit somebody is at it; with an expired one it was sent; with none it is offered again. */
+function takeOverOffers(draft: Draft, permits: readonly PermitState[]): void {
+  for (const row of draft.rows) {
+    const permit = permits.find((candidate) => candidate.seq === row.seq && candidate.send === row.call.send);
+    const remote = row.call.state === "offered" || (row.call.state === "sent" && row.call.fence === null);
+    if (!remote) continue;
+    if (permit?.expired) expirePermit(draft, permit);
+    else if (permit !== undefined) draft.permits.set(row.seq, { until: permit.until });
+    else if (row.call.state === "offered") offerAgain(draft, row.seq, row.call.send);
+    else interrupt(draft, row.seq, "action", false);
+  }
+}
+
+function expirePermit(draft: Draft, permit: PermitState): void {
+  takePermitted(draft, permit);
+  draft.settledPermits.push(permit.seq);
+  interrupt(draft, permit.seq, "action", false);
+}
+
+function offerAgain(draft: Draft, seq: number, send: number): void {
+  const row = draft.rows[seq - 1];
+  const queue = row === undefined ? null : (draft.input.machine.saga.steps[row.step]?.queue ?? null);
+  if (queue !== null) draft.offers.push({ seq, send, side: "action", queue });
+}
+
+/** A permit means that the offered row is sent. */
+function takePermitted(draft: Draft, permit: PermitState): void {
+  const row = draft.rows[permit.seq - 1];
+  if (row === undefined || row.call.send !== permit.send || row.call.state !== "offered") return;
+  const firstSentAt = row.call.firstSentAt ?? permit.sentAt;
+  patchCall(draft, permit.seq, "action", { state: "sent", fence: null, sentAt: permit.sentAt, firstSentAt, deadline: permit.deadline, nextAt: null });
+  note(draft, { what: "sent", seq: permit.seq });
+  draft.permits.set(permit.seq, { until: permit.until });
+}
+
+// ---- until nothing follows any more
+
+function settleDown(draft: Draft): void {
+  if (draft.record.snapshot === null && draft.record.unwind === null && !isParked(draft)) beginMachine(draft);
+  for (let round = 0; round < maxRounds; round += 1) {
+    const before = draft.taken.length + draft.consumed.length + draft.changed.size;
+    takeInbox(draft);
+    tellAgain(draft);
+    fireTimer(draft);
+    if (draft.record.unwind !== null && !isParked(draft)) stepUnwind(draft);
+    if (before === draft.taken.length + draft.consumed.length + draft.changed.size) return;
+  }
+}
+
+/** Outcomes that could not be told before (a defect, a pause, a parked run). */
+function tellAgain(draft: Draft): void {
+  if (isParked(draft) || draft.record.paused) return;
+  for (const row of draft.rows) {
+    const final = row.call.state === "succeeded" || row.call.state === "not_applied";
+    if (final && !row.told && !isParked(draft)) tell(draft, row.seq);
+  }
+}
+
+/** The earliest timer that is due; one a round, since each may cancel the others. */
+function fireTimer(draft: Draft): void {
+  const { record, input } = draft;
+  if (record.unwind !== null || record.paused || isParked(draft)) return;
+  const due = record.timers.filter((timer) => timer.at <= input.now).sort((a, b) => a.at - b.at)[0];
+  if (due === undefined) return;
+  record.timers = record.timers.filter((timer) => timer !== due);
+  note(draft, { what: "timer", id: due.id });
+  if (!feed(draft, { type: "timer", event: due.event })) record.timers = [...record.timers, due];
+}

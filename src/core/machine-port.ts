@@ -13,6 +13,13 @@ export interface MachineState {
   readonly output?: Json;
   /** History nodes: id of the history node -> ids of the states it remembers. */
   readonly history?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Ids of all active states in the order in which XState holds them. Only where the order matters (`always` in parallel
+   * regions) and `value` does not give it.
+   */
+  readonly order?: readonly string[];
+  /** Delayed raises without an id so far: numbers the next one. */
+  readonly raises?: number;
 }
 
 /** What a transition asks for, in XState's order. */
@@ -26,7 +33,13 @@ export type MachineEffect =
       readonly region: readonly string[];
     }
   | { readonly type: "stop"; readonly invoke: string }
-  | { readonly type: "timer"; readonly id: string; readonly delayMs: number; readonly event: { readonly type: string } }
+  /** Whole ms. A timer that is set again under its id takes the place of the older one. */
+  | {
+      readonly type: "timer";
+      readonly id: string;
+      readonly delayMs: number;
+      readonly event: { readonly type: string; readonly [key: string]: Json };
+    }
   | { readonly type: "timer_cancel"; readonly id: string }
   | { readonly type: "emitted"; readonly event: Json }
   | { readonly type: "logged"; readonly message: Json };

@@ -145,7 +145,7 @@ export type ReviewReason =
   | "poison"
   | "after_pivot"
   | "blocked"
-  | "store_not_durable";
+  | "late_result";
 
 /** What a person may do with a parked run. */
 export type Verb = "probe" | "resolve" | "retry" | "skip" | "close";

@@ -1,0 +1,122 @@
+/**
+ * What goes into a decision and what comes out of it. `decide.ts` owns how one follows from the other.
+ */
+import type { Commit } from "./commit.ts";
+import type { Machine } from "./machine-port.ts";
+import type { CallResult, InboxEntry, Run } from "./run.ts";
+import type { PermitState } from "./ports.ts";
+import type { Json } from "../saga/spec.ts";
+
+/** What a driver learnt since its last commit, in the order in which it learnt it. */
+export type DriverFact =
+  /** The lease was won. `takenFrom` as the store said; `permits` are the live and expired permits of offered rows. */
+  | {
+      readonly type: "acquired";
+      readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
+      readonly permits: readonly PermitState[];
+    }
+  /** A call made by this driver came back. */
+  | {
+      readonly type: "result";
+      readonly seq: number;
+      readonly send: number;
+      readonly side: "action" | "undo";
+      readonly result: CallResult;
+    }
+  /** A probe made by this driver came back (`output` encoded; a throw is `cannot_tell`). */
+  | {
+      readonly type: "probed";
+      readonly seq: number;
+      readonly side: "action" | "undo";
+      readonly answer: "happened" | "absent" | "cannot_tell";
+      readonly output: Json;
+      /** The output did not fit the step's schema. */
+      readonly unusable: boolean;
+      readonly note: string | null;
+    }
+  /** Newer inbox entries were delivered with an answer. */
+  | { readonly type: "inbox"; readonly entries: readonly InboxEntry[] }
+  /** A commit was answered `PERMITTED`. */
+  | { readonly type: "permitted"; readonly permits: readonly PermitState[] }
+  /** Time has passed: something may be due. */
+  | { readonly type: "tick" }
+  /** The worker is told to stop: hand the run back at the next safe point. */
+  | { readonly type: "stopping" };
+
+/** Bounds and waits of the engine that decisions depend on, in ms (design section 5, Defaults). */
+export interface DecideSettings {
+  readonly startWithinMs: number;
+  readonly abortGraceMs: number;
+  readonly inlineWaitMs: number;
+  readonly quiesceMs: number;
+  readonly barrierMs: number;
+}
+
+/** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */
+export interface DecideInput {
+  readonly machine: Machine;
+  readonly namespace: string;
+  readonly settings: DecideSettings;
+  readonly now: number;
+  readonly commitId: string;
+  /** In [0, 1): jitter. */
+  readonly random: number;
+  readonly actor: string;
+  readonly fence: number;
+  /** Calls and probes this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
+  readonly inFlight: ReadonlySet<string>;
+}
+
+/** A call the driver is to make after the commit is acknowledged. */
+export interface CallOrder {
+  readonly kind: "action" | "undo" | "probe";
+  readonly seq: number;
+  /** For a probe: of which side. */
+  readonly side: "action" | "undo";
+  readonly send: number;
+  readonly attempt: number;
+  /** The stable id of the effect: a compensation's own for `undo` (and for a probe of it). */
+  readonly operationId: string;
+  readonly forwardOperationId: string;
+  /** Abort after this; a time-out makes the outcome unknown. */
+  readonly timeoutMs: number;
+  /** Must wait for a durable store before it is made (`once`). */
+  readonly barrier: boolean;
+}
+
+/** A row to be offered to a named queue after the commit is acknowledged. */
+export interface Offer {
+  readonly seq: number;
+  readonly send: number;
+  readonly side: "action" | "undo";
+  readonly queue: string;
+}
+
+export interface Decision {
+  /** `null`: there is nothing to write. */
+  readonly commit: Commit | null;
+  /** The run after the commit (or as given). */
+  readonly run: Run;
+  readonly calls: readonly CallOrder[];
+  readonly offers: readonly Offer[];
+  /** Keys of `inFlight` whose signals are to be aborted. */
+  readonly abort: readonly string[];
+  /** Next time something is due by itself, also while calls are in flight; `null`: nothing. */
+  readonly wanted: number | null;
+  /** `hold`: keep the lease and wait for results or `wanted`. `released`: the commit gave it back. `release`: give it back by `release` (nothing to write). */
+  readonly then: "hold" | "released" | "release";
+}
+
+/** What `begin` needs to make a run's first record. */
+export interface BeginInput {
+  readonly machine: Machine;
+  readonly hash: string;
+  readonly tenant: string;
+  readonly id: string;
+  /** Encoded and checked against the saga's schema. */
+  readonly input: Json;
+  readonly priority: number;
+  readonly now: number;
+  /** Not before this store time. */
+  readonly startAt: number;
+}

@@ -1,0 +1,11 @@
+/** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
+export { type Commit, evolve, listingsOf } from "./commit.ts";
+export { begin, decide } from "./decide.ts";
+export type * from "./decision.ts";
+export { digestOf, hashOf } from "./digest.ts";
+export { windowMs } from "./grant.ts";
+export { idPattern, operationId } from "./ids.ts";
+export { machineOf } from "./machine.ts";
+export type * from "./machine-port.ts";
+export type * from "./ports.ts";
+export * from "./run.ts";
