@@ -179,6 +179,8 @@ export interface Store {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;
+  /** The store's time, for whoever has no answer yet to take it from; nothing is written. */
+  now(): Promise<number>;
   create(command: CreateCommand): Promise<Timed<CreateAnswer>>;
   /** Pipelined; answers in order. */
   createMany(commands: readonly CreateCommand[]): Promise<readonly Timed<CreateAnswer>[]>;

@@ -1,0 +1,115 @@
+/**
+ * Names: which shard a run is in and what its keys are called (design section 4). Every key of a shard carries one hash
+ * tag, so that a script touches one slot. Ids are checked here, before they become part of a key.
+ */
+
+import { idPattern } from "../core/ids.ts";
+import { type RunRef, runKey } from "../core/run.ts";
+import { RepriseError } from "../errors.ts";
+
+const namespacePattern = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** Refuses with ID_INVALID what is not `[A-Za-z0-9_.-]{1,64}`. */
+export function assertId(id: string, what: "id" | "tenant"): void {
+  if (typeof id === "string" && idPattern.test(id)) return;
+  throw new RepriseError("ID_INVALID", `the ${what} of a run is 1 to 64 characters of A-Z a-z 0-9 _ . -`, {
+    details: { what, got: String(id).slice(0, 80) },
+  });
+}
+
+/** Refuses with CONFIG_INVALID a namespace that could not stand in a hash tag, or an impossible number of shards. */
+export function assertPlace(namespace: string, shards: number, lanes: number): void {
+  if (!namespacePattern.test(namespace)) {
+    throw new RepriseError("CONFIG_INVALID", "a namespace is 1 to 64 characters of A-Z a-z 0-9 _ . -", {
+      details: { namespace: namespace.slice(0, 80) },
+    });
+  }
+  for (const [name, count] of Object.entries({ shards, lanes })) {
+    if (Number.isInteger(count) && count >= 1 && count <= 1_024) continue;
+    throw new RepriseError("CONFIG_INVALID", `${name} is a whole number from 1 to 1,024`, {
+      details: { [name]: count },
+    });
+  }
+}
+
+/** `<tenant>:<id>`, both checked. */
+export function memberOf(run: RunRef): string {
+  assertId(run.tenant, "tenant");
+  assertId(run.id, "id");
+  return runKey(run);
+}
+
+/** The way back from {@link memberOf}. */
+export function runOf(member: string): RunRef {
+  const colon = member.indexOf(":");
+  return { tenant: member.slice(0, colon), id: member.slice(colon + 1) };
+}
+
+/** Which shard `<tenant>:<id>` is in: FNV-1a with a final mix. Never to be changed: it says where runs are found. */
+export function shardOfMember(member: string, shards: number): number {
+  if (shards === 1) return 0;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < member.length; at += 1) hash = Math.imul(hash ^ member.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % shards;
+}
+
+/** What fairness is about: a tenant in a pool. Pools are not restricted to id characters, so they come last. */
+export function shareOf(tenant: string, pool: string): string {
+  return `${tenant}:${pool}`;
+}
+
+/** A listing's name within its shard: `open:` is of all tenants, the others are of one. */
+export function listingKey(tenant: string, listing: string): string {
+  return listing.startsWith("open:") ? listing : `by:${tenant}:${listing}`;
+}
+
+/** What a run is called in that listing. */
+export function listingMember(run: RunRef, listing: string): string {
+  return listing.startsWith("open:") ? runKey(run) : run.id;
+}
+
+/** The listing of open runs of one registered structure. */
+export function openListing(saga: string, version: number, hash: string): string {
+  return `open:${saga}@${version}#${hash}`;
+}
+
+/** Names of the keys that belong to the namespace, not to a shard. */
+export interface SharedKeys {
+  readonly meta: string;
+  readonly sagas: string;
+}
+
+export function sharedKeys(namespace: string): SharedKeys {
+  const tag = `{reprise:${namespace}}:`;
+  return { meta: `${tag}meta`, sagas: `${tag}sagas` };
+}
+
+/** Names of the keys of one shard that belong to no run. `prefix` stands before every other name. */
+export interface ShardKeys {
+  readonly prefix: string;
+  readonly due: string;
+  readonly clock: string;
+  readonly queued: string;
+  readonly fair: string;
+  readonly owners: string;
+  readonly suspects: string;
+  readonly barrier: string;
+  readonly channel: string;
+}
+
+export function shardKeys(namespace: string, shard: number): ShardKeys {
+  const prefix = `{reprise:${namespace}:${shard}}:`;
+  return {
+    prefix,
+    due: `${prefix}due`,
+    clock: `${prefix}clock`,
+    queued: `${prefix}queued`,
+    fair: `${prefix}fair`,
+    owners: `${prefix}owners`,
+    suspects: `${prefix}suspects`,
+    barrier: `${prefix}barrier`,
+    channel: `${prefix}moved`,
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * The store's bounds and waits, by name, unit last. Both adapters use the same ones (design section 5, Defaults).
+ */
+
+/** A run handed out is not handed out again before this; doubled each time while nobody acquires it. */
+export const wakeGraceMs = 5_000;
+export const maxWakeGraceMs = 60_000;
+
+/** Wake-ups of one tenant queued per pool and lane; further starts wait in `due:<tenant>`. */
+export const maxWakeUpsQueued = 1_000;
+
+/** How long a consumed slot, and the id of a run, stay taken. */
+export const idempotencyHorizonMs = 30 * 24 * 60 * 60 * 1_000;
+
+/** Consumed slots remembered per run; beyond it the oldest are forgotten, inside the horizon too. */
+export const maxSlotsTaken = 10_000;
+
+/** Events and pause requests a run keeps that no state has taken yet. Verbs, cancels and outcomes always get in. */
+export const maxEntriesWaiting = 1_000;
+
+/** Leases that one `expire` ends in one shard. */
+export const maxLeasesExpired = 100;
+
+/** Records that one page of `list` reads at most. */
+export const maxPageRecords = 1_000;
+
+/** When the n-th hand-out of a wake number is looked at again. */
+export function graceMs(handOuts: number): number {
+  return Math.min(wakeGraceMs * 2 ** Math.min(handOuts - 1, 10), maxWakeGraceMs);
+}

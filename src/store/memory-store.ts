@@ -1,0 +1,270 @@
+/**
+ * The memory store: the same port over plain values and a virtual clock, for the simulator and for tests. Each
+ * operation is atomic because it runs to its end before anything else does. Held to the Redis store's answers by
+ * `test/contract`. Values are kept as they are given, never copied.
+ */
+
+import type {
+  AcquireCommand,
+  Clock,
+  CommitCommand,
+  CreateCommand,
+  LeaseRef,
+  ListPage,
+  ListQuery,
+  OwnerRef,
+  PermitCommand,
+  RegisteredSaga,
+  SendCommand,
+  Store,
+  Timed,
+} from "../core/ports.ts";
+import type { RunRef } from "../core/run.ts";
+import { RepriseError } from "../errors.ts";
+import {
+  answers,
+  byPlace,
+  decodeCursor,
+  encodeCursor,
+  listingsFor,
+  type Place,
+  pageLimit,
+  summaryOf,
+} from "./cursor.ts";
+import { assertPlace, listingKey, memberOf, openListing, shardOfMember } from "./keys.ts";
+import type { Cell } from "./memory/cell.ts";
+import { permit, renewPermit, send } from "./memory/inbox.ts";
+import { acquire, commit, create, release, renew } from "./memory/moves.ts";
+import { endLeases, expire } from "./memory/owners.ts";
+import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
+
+export interface MemoryStoreOptions {
+  /** Where time comes from; the process's monotonic clock unless given. */
+  readonly clock?: Pick<Clock, "monotonicMs">;
+  /** Store time at which the clock reads 0; 2026-01-01 unless given. */
+  readonly epochMs?: number;
+  readonly namespace?: string;
+  /** 1 unless given. */
+  readonly shards?: number;
+  /** Wake-up queues per pool; a shard's lane is its number modulo this. 1 unless given. */
+  readonly lanes?: number;
+  /** Is the connection behind this pulse still there? Every pulse lives unless given. */
+  readonly isAlive?: (pulse: string) => boolean;
+  /** What `durability` answers; `always` unless given. */
+  readonly durability?: "always" | "barrier" | "forgetful";
+}
+
+/** A store in this process's memory; it forgets everything when it is dropped, not when it is closed. */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(options);
+}
+
+class MemoryStore implements Store {
+  readonly shards: number;
+  readonly #options: MemoryStoreOptions;
+  readonly #shards: readonly Shard[];
+  readonly #sagas = new Map<string, RegisteredSaga>();
+  readonly #listeners = new Set<(run: RunRef, revision: number) => void>();
+
+  constructor(options: MemoryStoreOptions) {
+    this.#options = options;
+    this.shards = options.shards ?? 1;
+    const lanes = options.lanes ?? 1;
+    assertPlace(options.namespace ?? "memory", this.shards, lanes);
+    this.#shards = Array.from({ length: this.shards }, (_, shard) => newShard(shard % lanes));
+  }
+
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#listeners.clear();
+    return Promise.resolve();
+  }
+
+  shardOf(run: RunRef): number {
+    return shardOfMember(memberOf(run), this.shards);
+  }
+
+  async now(): Promise<number> {
+    return Math.max(...this.#shards.map((shard) => this.#time(shard)));
+  }
+
+  async create(command: CreateCommand) {
+    return this.#in(this.shardOf(command.record), (shard, now) => create(shard, command, now));
+  }
+
+  createMany(commands: readonly CreateCommand[]) {
+    return Promise.all(commands.map((command) => this.create(command)));
+  }
+
+  async acquire(command: AcquireCommand) {
+    return this.#in(this.shardOf(command.run), (shard, now) => acquire(shard, command, now));
+  }
+
+  async commit(command: CommitCommand) {
+    const answer = this.#in(this.shardOf(command.commit.run), (shard, now) => commit(shard, command, now));
+    if (answer.answer === "OK") this.#tell(command.commit.run, command.commit.record.revision);
+    return answer;
+  }
+
+  async renew(leases: readonly LeaseRef[], leaseMs: number) {
+    let highest = await this.now();
+    const answers = leases.map((lease) => {
+      const shard = this.#shard(this.shardOf(lease.run));
+      highest = Math.max(highest, this.#time(shard));
+      return renew(shard, lease, leaseMs, this.#time(shard));
+    });
+    return { answers, now: highest };
+  }
+
+  async release(lease: LeaseRef, seen: number, due: number | null) {
+    return this.#in(this.shardOf(lease.run), (shard, now) => release(shard, lease, seen, due, now));
+  }
+
+  async send(command: SendCommand) {
+    return this.#in(this.shardOf(command.run), (shard, now) => send(shard, command, now));
+  }
+
+  async due(shard: number, limit: number) {
+    return this.#in(shard, (of, now) => sweep(of, limit, now));
+  }
+
+  async permit(command: PermitCommand) {
+    return this.#in(this.shardOf(command.run), (shard, now) => permit(shard, command, now));
+  }
+
+  async renewPermit(command: PermitCommand) {
+    return this.#in(this.shardOf(command.run), (shard, now) => ({ answer: renewPermit(shard, command, now) }));
+  }
+
+  async hello({ owner, serverId, pulse }: OwnerRef): Promise<void> {
+    for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
+  }
+
+  async suspect(owner: string, run: RunRef | null): Promise<void> {
+    for (const shard of this.#shards) {
+      if (run === null) shard.suspects.delete(owner);
+      else shard.suspects.set(owner, memberOf(run));
+    }
+  }
+
+  async goodbye(owner: string): Promise<void> {
+    for (const shard of this.#shards) while (endLeases(shard, owner, "left", this.#time(shard)).more);
+  }
+
+  async lostOwners(): Promise<readonly OwnerRef[]> {
+    const { isAlive } = this.#options;
+    if (isAlive === undefined) return [];
+    const owners = new Map(this.#shards.flatMap((shard) => [...shard.owners]));
+    return [...owners]
+      .filter(([, { pulse }]) => pulse !== null && !isAlive(pulse))
+      .map(([owner, registration]) => ({ owner, ...registration }));
+  }
+
+  async expire(owner: OwnerRef): Promise<{ expired: number; more: boolean }> {
+    const answers = this.#shards.map((shard) => expire(shard, owner, this.#time(shard)));
+    return {
+      expired: answers.reduce((sum, answer) => sum + answer.expired, 0),
+      more: answers.some((answer) => answer.more),
+    };
+  }
+
+  barrier(): Promise<boolean> {
+    return Promise.resolve(this.#options.durability !== "forgetful");
+  }
+
+  async durability() {
+    return this.#options.durability ?? "always";
+  }
+
+  async read(run: RunRef) {
+    return this.#cell(run)?.run.record ?? null;
+  }
+
+  async ledger(run: RunRef) {
+    return this.#cell(run)?.run.rows ?? [];
+  }
+
+  async log(run: RunRef, from = 1, to = Number.POSITIVE_INFINITY) {
+    return this.#cell(run)?.log.slice(Math.max(from, 1) - 1, Math.max(to, 0)) ?? [];
+  }
+
+  async inbox(run: RunRef) {
+    return this.#cell(run)?.run.inbox ?? [];
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    const tenant = query.tenant ?? "default";
+    const after = query.cursor === undefined ? null : decodeCursor(query.cursor);
+    const keys = listingsFor(query).map((listing) => listingKey(tenant, listing));
+    const places = this.#shards
+      .flatMap((shard) => keys.flatMap((key) => [...(shard.listings.get(key) ?? [])]))
+      .map(([id, createdAt]): Place => ({ id, createdAt }))
+      .filter((place) => after === null || byPlace(after, place) < 0)
+      .sort(byPlace);
+    const page = places.slice(0, pageLimit(query));
+    const records = page.flatMap(({ id }) => this.#cell({ tenant, id })?.run.record ?? []);
+    const last = page.at(-1);
+    return {
+      runs: records.filter((record) => answers(record, query)).map(summaryOf),
+      cursor: last === undefined || places.length === page.length ? null : encodeCursor(last),
+    };
+  }
+
+  async register(saga: RegisteredSaga) {
+    const key = `${saga.saga}@${saga.version}`;
+    const registered = this.#sagas.get(key);
+    const openRuns = registered === undefined ? 0 : this.#openRuns(registered);
+    if (registered !== undefined && registered.hash !== saga.hash && openRuns > 0) {
+      return { answer: "CHANGED", registered, openRuns } as const;
+    }
+    this.#sagas.set(key, saga);
+    return { answer: "OK" } as const;
+  }
+
+  async watch(listener: (run: RunRef, revision: number) => void): Promise<() => Promise<void>> {
+    const told = (run: RunRef, revision: number) => listener(run, revision);
+    this.#listeners.add(told);
+    return async () => {
+      this.#listeners.delete(told);
+    };
+  }
+
+  #openRuns({ saga, version, hash }: RegisteredSaga): number {
+    const key = openListing(saga, version, hash);
+    return this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0);
+  }
+
+  #tell(run: RunRef, revision: number): void {
+    if (this.#listeners.size === 0) return;
+    queueMicrotask(() => {
+      for (const listener of this.#listeners) listener({ tenant: run.tenant, id: run.id }, revision);
+    });
+  }
+
+  #in<Answer extends object>(shard: number, move: (shard: Shard, now: number) => Answer): Timed<Answer> {
+    const of = this.#shard(shard);
+    const now = this.#time(of);
+    return { ...move(of, now), now };
+  }
+
+  #shard(shard: number): Shard {
+    const of = this.#shards[shard];
+    if (of === undefined) throw new RepriseError("CONFIG_INVALID", `there is no shard ${shard} of ${this.shards}`);
+    return of;
+  }
+
+  #time(shard: Shard): number {
+    const { clock, epochMs = 1_767_225_600_000 } = this.#options;
+    return timeOf(shard, epochMs + (clock ?? performanceClock).monotonicMs());
+  }
+
+  #cell(run: RunRef): Cell | undefined {
+    const member = memberOf(run);
+    return this.#shard(shardOfMember(member, this.shards)).cells.get(member);
+  }
+}
+
+const performanceClock: Pick<Clock, "monotonicMs"> = { monotonicMs: () => performance.now() };

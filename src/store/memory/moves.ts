@@ -1,0 +1,205 @@
+/**
+ * `create`, `acquire`, `commit`, `renew`, `release` over one memory shard, each in the order of its script: every
+ * refusal first, then the writes.
+ */
+import { evolve } from "../../core/commit.ts";
+import type {
+  AcquireAnswer,
+  AcquireCommand,
+  CommitAnswer,
+  CommitCommand,
+  CreateAnswer,
+  CreateCommand,
+  LeaseRef,
+  PermitState,
+  ReleaseAnswer,
+  RenewAnswer,
+} from "../../core/ports.ts";
+import { hasEnded, type InboxEntry } from "../../core/run.ts";
+import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
+import { idempotencyHorizonMs, maxSlotsTaken } from "../limits.ts";
+import { reopens } from "../slots.ts";
+import { type Cell, type Debt, isHeld, type Lease, newCell, permitsOf } from "./cell.ts";
+import { handOut, isOverShare, putBack, rest, type Shard, takeUp } from "./shard.ts";
+
+export function create(shard: Shard, command: CreateCommand, now: number): CreateAnswer {
+  const { record, log, commandId } = command;
+  const member = memberOf(record);
+  const known = shard.cells.get(member);
+  if (known !== undefined) return createdBefore(shard, known, command, now);
+  const cell = newCell(record, log, member, shareOf(record.tenant, record.pool), commandId);
+  shard.cells.set(member, cell);
+  for (const listing of command.memberships) join(shard, cell, listing);
+  if (record.startAt > now) {
+    shard.due.set(member, record.startAt);
+    return { answer: "OK", wake: null };
+  }
+  if (isOverShare(shard, cell.share) || shard.backlog.has(cell.share)) {
+    putBack(shard, cell, now);
+    return { answer: "OK", wake: null };
+  }
+  return { answer: "OK", wake: handOut(shard, cell, now) };
+}
+
+function createdBefore(shard: Shard, cell: Cell, command: CreateCommand, now: number): CreateAnswer {
+  const { record } = cell.run;
+  if (cell.commandId === command.commandId) {
+    return { answer: "OK", wake: cell.fence === 0 && cell.handOuts > 0 ? handOut(shard, cell, now) : null };
+  }
+  if (record.saga === command.record.saga && record.inputHash === command.record.inputHash) {
+    return { answer: "EXISTS", revision: record.revision, status: record.status };
+  }
+  return { answer: "CONFLICT", saga: record.saga, inputHash: record.inputHash };
+}
+
+function join(shard: Shard, cell: Cell, listing: string): void {
+  const { record } = cell.run;
+  const key = listingKey(record.tenant, listing);
+  const members = shard.listings.get(key) ?? new Map<string, number>();
+  shard.listings.set(key, members.set(listingMember(record, listing), record.createdAt));
+}
+
+function leave(shard: Shard, cell: Cell, listing: string): void {
+  const { record } = cell.run;
+  shard.listings.get(listingKey(record.tenant, listing))?.delete(listingMember(record, listing));
+}
+
+export function acquire(shard: Shard, command: AcquireCommand, now: number): AcquireAnswer {
+  const cell = shard.cells.get(memberOf(command.run));
+  if (cell === undefined) return { answer: "ABSENT" };
+  const again = cell.lease?.token === command.token;
+  if (!again && cell.lease !== null && isHeld(cell, now)) return { answer: "HELD", until: cell.lease.until };
+  if (hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot))) {
+    takeUp(shard, cell);
+    shard.due.delete(cell.member);
+    return { answer: "ENDED" };
+  }
+  if (again) hold(shard, cell, cell.lease, now + command.leaseMs);
+  else take(shard, cell, command, now);
+  return {
+    answer: "OK",
+    fence: cell.fence,
+    record: cell.run.record,
+    rows: cell.run.rows,
+    inbox: cell.run.inbox,
+    takenFrom: cell.debt,
+    suspect: cell.suspect,
+    permits: permitsOf(cell, now),
+  };
+}
+
+/** A new holder: the fence and the wake number grow. */
+function take(shard: Shard, cell: Cell, command: AcquireCommand, now: number): void {
+  if (cell.lease !== null) {
+    const died = hasDied(shard, cell, cell.lease);
+    cell.debt = { owner: cell.lease.owner, died: died || cell.debt?.died === true } satisfies Debt;
+    if (died) cell.suspect = true;
+  }
+  cell.fence += 1;
+  cell.wake += 1;
+  hold(shard, cell, { owner: command.owner, token: command.token, until: 0, mark: null }, now + command.leaseMs);
+  takeUp(shard, cell);
+  cell.wanted = undefined;
+  shard.due.set(cell.member, now + command.leaseMs);
+}
+
+/** Where the owner drove a suspect when it died, only the suspect counts it (design section 5, Poison). */
+function hasDied(shard: Shard, cell: Cell, lease: Lease): boolean {
+  if (lease.mark !== null) return lease.mark === "died";
+  if (shard.owners.has(lease.owner)) return false;
+  const suspect = shard.suspects.get(lease.owner);
+  return suspect === undefined || suspect === cell.member;
+}
+
+/** The lease runs until then. One that had lapsed or been ended is whole again. */
+function hold(shard: Shard, cell: Cell, lease: Lease | null, until: number): void {
+  if (lease === null) return;
+  lease.until = until;
+  lease.mark = null;
+  cell.lease = lease;
+  const held = shard.held.get(lease.owner) ?? new Set<string>();
+  shard.held.set(lease.owner, held.add(cell.member));
+  if (cell.handOuts === 0) return;
+  takeUp(shard, cell);
+  shard.due.set(cell.member, until);
+}
+
+export function commit(shard: Shard, command: CommitCommand, now: number): CommitAnswer {
+  const { commit: next } = command;
+  const cell = shard.cells.get(memberOf(next.run));
+  if (cell === undefined) return { answer: "FENCED" };
+  if (cell.commitId === next.commitId) return { answer: "DUP", inbox: newer(cell, next.seen) };
+  const refusal = refused(cell, command, now);
+  if (refusal !== null) return refusal;
+  write(shard, cell, command, now);
+  return { answer: "OK", inbox: newer(cell, next.seen) };
+}
+
+function refused(cell: Cell, { lease, commit: next }: CommitCommand, now: number): CommitAnswer | null {
+  if (cell.lease?.token !== lease.token || cell.fence !== lease.fence) return { answer: "FENCED" };
+  if (cell.run.record.revision !== next.expects) return { answer: "STALE" };
+  if (next.now > now) return { answer: "CLOCK" };
+  const inbox = newer(cell, next.seen);
+  if ((next.mustSee || next.release) && inbox.length > 0) return { answer: "INBOX", inbox };
+  const permits = permitsOf(cell, now).filter((permit) => isWithdrawn(next.withdraw, permit));
+  return permits.length > 0 ? { answer: "PERMITTED", permits } : null;
+}
+
+function isWithdrawn(rows: readonly { seq: number; send: number }[], permit: PermitState): boolean {
+  return rows.some((row) => row.seq === permit.seq && row.send === permit.send);
+}
+
+function write(shard: Shard, cell: Cell, { commit: next, lease, leaseMs }: CommitCommand, now: number): void {
+  for (const listing of next.leave) leave(shard, cell, listing);
+  consume(cell, next.consumed, now);
+  cell.run = evolve(cell.run, next);
+  cell.log.push(next.log);
+  for (const listing of next.join) join(shard, cell, listing);
+  cell.commitId = next.commitId;
+  cell.openSlots = next.openSlots;
+  cell.debt = null;
+  if (next.log.taken.some((taken) => taken.what === "outcome")) cell.suspect = false;
+  for (const seq of next.settledPermits) cell.permits.delete(seq);
+  for (const seq of next.abortPermits) abort(cell, seq);
+  if (next.release) rest(shard, cell, next.due);
+  else if (cell.lease?.token === lease.token) hold(shard, cell, cell.lease, now + leaseMs);
+}
+
+function abort(cell: Cell, seq: number): void {
+  const permit = cell.permits.get(seq);
+  if (permit !== undefined) cell.permits.set(seq, { ...permit, abort: true });
+}
+
+/** The entries go, their slots stay taken. */
+function consume(cell: Cell, slots: readonly string[], now: number): void {
+  for (const slot of slots) {
+    const entry = cell.run.inbox.find((waiting) => waiting.slot === slot);
+    if (entry !== undefined) cell.slots.set(slot, { by: entry.by, commandId: entry.commandId, at: now });
+  }
+  if (cell.slots.size <= maxSlotsTaken) return;
+  for (const [slot, winner] of cell.slots) {
+    if (cell.slots.size <= maxSlotsTaken * 0.9 && winner.at + idempotencyHorizonMs > now) return;
+    cell.slots.delete(slot);
+  }
+}
+
+export function newer(cell: Cell, seen: number): readonly InboxEntry[] {
+  return cell.position <= seen ? [] : cell.run.inbox.filter((entry) => entry.position > seen);
+}
+
+export function renew(shard: Shard, lease: LeaseRef, leaseMs: number, now: number): RenewAnswer {
+  const cell = shard.cells.get(memberOf(lease.run));
+  if (cell?.lease?.token !== lease.token || cell.fence !== lease.fence) {
+    return { run: lease.run, answer: "FENCED", position: cell?.position ?? 0 };
+  }
+  hold(shard, cell, cell.lease, now + leaseMs);
+  return { run: lease.run, answer: "OK", position: cell.position };
+}
+
+export function release(shard: Shard, lease: LeaseRef, seen: number, due: number | null, now: number): ReleaseAnswer {
+  const cell = shard.cells.get(memberOf(lease.run));
+  if (cell?.lease?.token !== lease.token || cell.fence !== lease.fence) return { answer: "FENCED", wake: null };
+  if (newer(cell, seen).length > 0) return { answer: "INBOX", wake: null };
+  rest(shard, cell, due);
+  return { answer: "OK", wake: due !== null && due <= now ? handOut(shard, cell, now) : null };
+}
