@@ -1,0 +1,302 @@
+/**
+ * Drives one run: acquire -> decide -> commit -> call -> feed back -> ... until the run waits, ends or is lost. Owns the
+ * order of these, and nothing about what happens next to a run: that is `decide`'s.
+ *
+ * Invariants: A1 one loop, one mailbox; at most one commit is in flight, and what arrives meanwhile is folded, in order of
+ * arrival, into the next. A2 a commit without an answer is sent again unchanged until it is answered; it is never read
+ * back and decided anew. A3 a call is begun only after the commit that grants it was acknowledged, within `startWithinMs`
+ * of sending it, inside the lease's trust, with no cancel, pause or stop at hand; else the grant is given back as "not
+ * called". A4 told FENCED or STALE it commits nothing any more and hands in what it learns as late results. A5 `now` is
+ * the time of the last answer plus the monotonic time since; it never comes from a wall clock.
+ */
+import {
+  type Commit,
+  type CommitAnswer,
+  type Decision,
+  type DriverFact,
+  decide,
+  type InboxEntry,
+  type Machine,
+  type Offer,
+  type Run,
+  type RunRef,
+  type Timed,
+} from "../core/index.ts";
+import { Calls } from "./calls.ts";
+import { type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
+import type { HeldLease, LeaseHolder } from "./lease.ts";
+import type { OutcomeFact } from "./outcome.ts";
+import { StoreTime } from "./store-time.ts";
+
+/** A run as it was acquired. */
+export interface Acquired {
+  readonly run: Run;
+  readonly machine: Machine;
+  readonly fact: DriverFact;
+  readonly now: number;
+}
+
+/** What became of a decision: written (or there was nothing to write), refused with something new, or the run is lost. */
+type Written =
+  | { readonly is: "written"; readonly sentAt: number; readonly inbox: readonly InboxEntry[] }
+  | { readonly is: "again"; readonly facts: readonly DriverFact[] }
+  /** `maybe`: it was sent more than once and may have landed before the run was lost. */
+  | { readonly is: "lost"; readonly maybe: Decision | null };
+
+const nothingNew: readonly InboxEntry[] = [];
+
+export class Driver implements LeaseHolder {
+  readonly #context: EngineContext;
+  readonly #held: HeldLease;
+  readonly #machine: Machine;
+  readonly #time: StoreTime;
+  readonly #calls: Calls;
+  readonly #ref: RunRef;
+  #run: Run;
+  #mail: DriverFact[];
+  #wakeUp: (() => void) | null = null;
+  /** Highest inbox position that was put into the mailbox. */
+  #fed: number;
+  #reading = false;
+  #lost = false;
+  #expelled = false;
+
+  constructor(context: EngineContext, held: (holder: LeaseHolder) => HeldLease, acquired: Acquired) {
+    this.#context = context;
+    this.#held = held(this);
+    this.#ref = this.#held.ref.run;
+    this.#machine = acquired.machine;
+    this.#time = new StoreTime(context.clock, acquired.now);
+    this.#run = acquired.run;
+    this.#mail = [acquired.fact];
+    this.#fed = highest(acquired.run.inbox, acquired.run.record.seen);
+    this.#calls = new Calls(context, this.#held, this.#machine, (fact, refused) => this.#learn(fact, refused));
+  }
+
+  /** Resolves when this process has nothing more to do for the run. */
+  async drive(): Promise<void> {
+    try {
+      let facts: readonly DriverFact[] = this.#take();
+      for (;;) {
+        const decision = this.#decide(facts);
+        const written = await this.#write(decision);
+        if (written.is === "lost") return this.#lose(facts, written.maybe);
+        if (written.is === "again") {
+          facts = [...facts, ...this.#take(), ...written.facts];
+          continue;
+        }
+        if (await this.#follow(decision, written)) return;
+        await this.#listen(decision.wanted);
+        if (this.#lost) return this.#lose([], null);
+        if (this.#isThrough()) return await this.#handBack();
+        facts = this.#take();
+      }
+    } finally {
+      this.#context.leases.drop(this.#held);
+      await this.#calls.end();
+    }
+  }
+
+  /** The worker stops: calls may end, nothing is begun. */
+  stop(): void {
+    this.#post({ type: "stopping" });
+  }
+
+  /** The grace is over: what still runs is aborted, and the run is handed back as it stands. */
+  expel(): void {
+    this.#expelled = true;
+    this.#calls.abortAll();
+    this.#wakeUp?.();
+  }
+
+  fenced(): void {
+    if (this.#lost) return;
+    this.#lost = true;
+    this.#context.facts.emit({ fact: "fenced", run: this.#ref });
+    this.#calls.abortAll();
+    this.#wakeUp?.();
+  }
+
+  renewed(position: number): void {
+    if (this.#calls.takeUnasked()) this.#post({ type: "tick" });
+    if (position > this.#fed && !this.#reading) this.#context.background(this.#readInbox());
+  }
+
+  // ---- one decision
+
+  #decide(facts: readonly DriverFact[]): Decision {
+    const { namespace, settings, ids, owner } = this.#context;
+    const told: readonly DriverFact[] = this.#context.isStopping() ? [...facts, { type: "stopping" }] : facts;
+    return decide(this.#run, told, {
+      machine: this.#machine,
+      namespace,
+      settings,
+      now: this.#time.now(),
+      commitId: ids.next(),
+      random: ids.random(),
+      actor: owner,
+      fence: this.#held.ref.fence,
+      inFlight: this.#calls.inFlight,
+    });
+  }
+
+  async #write(decision: Decision): Promise<Written> {
+    const { clock, leases } = this.#context;
+    const sentAt = clock.monotonicMs();
+    const { commit } = decision;
+    if (commit === null) return { is: "written", sentAt, inbox: nothingNew };
+    const sent = await this.#send(commit);
+    if (sent === null) return { is: "lost", maybe: null };
+    const { answer: reply, resent } = sent;
+    this.#time.heard(reply.now);
+    switch (reply.answer) {
+      case "OK":
+      case "DUP":
+        leases.confirm(this.#held, sentAt);
+        return { is: "written", sentAt, inbox: this.#unfed(reply.inbox) };
+      case "INBOX":
+        this.#unfed(reply.inbox);
+        return { is: "again", facts: [{ type: "inbox", entries: reply.inbox }] };
+      case "PERMITTED":
+        return { is: "again", facts: [{ type: "permitted", permits: reply.permits }] };
+      case "CLOCK":
+        return { is: "again", facts: [] };
+      case "FENCED":
+      case "STALE":
+        this.#context.facts.emit({ fact: reply.answer === "STALE" ? "stale" : "fenced", run: this.#ref });
+        return { is: "lost", maybe: resent ? decision : null };
+    }
+  }
+
+  #send(commit: Commit): Promise<{ readonly answer: Timed<CommitAnswer>; readonly resent: boolean } | null> {
+    const { store, settings } = this.#context;
+    const command = { lease: this.#held.ref, commit, leaseMs: settings.leaseMs };
+    return untilAnswered(this.#context, "commit", () => store.commit(command));
+  }
+
+  /** What follows from an acknowledged decision; `true`: this driver is through with the run. */
+  async #follow(decision: Decision, written: Extract<Written, { is: "written" }>): Promise<boolean> {
+    const { commit, then } = decision;
+    this.#run = decision.run;
+    if (commit !== null) {
+      this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
+    }
+    for (const key of decision.abort) this.#calls.abort(key);
+    this.#calls.begin(decision, written.sentAt, this.#lost ? "the lease was lost" : objection(written.inbox));
+    if (written.inbox.length > 0) this.#post({ type: "inbox", entries: written.inbox });
+    if (decision.offers.length > 0) await this.#offer(decision.offers);
+    if (then === "released") return true;
+    return then === "release" && this.#mail.length === 0 && (await this.#release(decision.wanted));
+  }
+
+  async #offer(offers: readonly Offer[]): Promise<void> {
+    const { priority } = this.#run.record;
+    try {
+      await this.#context.wakeUps.offer(offers.map((offer) => ({ ...offer, run: this.#ref, priority })));
+    } catch (error) {
+      trouble(this.#context, "offer", error);
+    }
+  }
+
+  // ---- giving it back
+
+  /** `true`: given back (or somebody else's). `false`: something newer is in the inbox. */
+  async #release(due: number | null): Promise<boolean> {
+    const { store } = this.#context;
+    const sent = await untilAnswered(this.#context, "release", () => store.release(this.#held.ref, this.#fed, due));
+    if (sent === null) return true;
+    const { answer } = sent;
+    if (answer.answer !== "INBOX") {
+      await wake(this.#context, answer.wake);
+      return true;
+    }
+    this.#time.heard(answer.now);
+    await this.#readInbox();
+    return false;
+  }
+
+  #isThrough(): boolean {
+    return this.#expelled && this.#mail.length === 0 && this.#calls.inFlight.size === 0;
+  }
+
+  /** The run goes on elsewhere at once, where everything newer is read; what was not answered is judged there. */
+  async #handBack(): Promise<void> {
+    this.#fed = Number.MAX_SAFE_INTEGER;
+    await this.#release(this.#time.now());
+  }
+
+  /** Somebody else has the run: what was learnt and not committed is handed in. */
+  #lose(facts: readonly DriverFact[], maybe: Decision | null): void {
+    this.#lost = true;
+    this.#calls.abortAll();
+    for (const fact of [...facts, ...this.#take()]) if (fact.type === "result") this.#calls.handIn(fact);
+    if (maybe !== null) this.#calls.disown(maybe);
+  }
+
+  // ---- the mailbox
+
+  #learn(fact: OutcomeFact, refused: boolean): void {
+    if (this.#lost) return this.#calls.handIn(fact);
+    // During the expulsion an outcome that nobody knows is an interruption: the next driver judges it.
+    const interrupted = this.#expelled && !refused && fact.type === "result" && fact.result.kind === "unknown";
+    if (interrupted) this.#wakeUp?.();
+    else this.#post(fact);
+  }
+
+  #post(fact: DriverFact): void {
+    this.#mail.push(fact);
+    this.#wakeUp?.();
+  }
+
+  #take(): readonly DriverFact[] {
+    const mail = this.#mail;
+    this.#mail = [];
+    return mail;
+  }
+
+  /** Waits for mail, for `wanted` (store time), for the loss of the lease or for the expulsion. */
+  async #listen(wanted: number | null): Promise<void> {
+    if (this.#mail.length > 0 || this.#lost || this.#isThrough()) return;
+    const woken = new Promise<void>((resolve) => {
+      this.#wakeUp = resolve;
+    });
+    const { clock } = this.#context;
+    const tick = () => this.#post({ type: "tick" });
+    const cancel = wanted === null ? null : clock.after(Math.max(0, wanted - this.#time.now()), tick);
+    await woken;
+    this.#wakeUp = null;
+    cancel?.();
+  }
+
+  // ---- the inbox
+
+  async #readInbox(): Promise<void> {
+    this.#reading = true;
+    try {
+      const entries = this.#unfed(await this.#context.store.inbox(this.#ref));
+      if (entries.length > 0) this.#post({ type: "inbox", entries });
+    } catch (error) {
+      trouble(this.#context, "inbox", error);
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  /** Entries that were not in the mailbox yet. */
+  #unfed(entries: readonly InboxEntry[]): readonly InboxEntry[] {
+    if (entries.length === 0) return entries;
+    const newer = entries.filter((entry) => entry.position > this.#fed);
+    this.#fed = highest(newer, this.#fed);
+    return newer;
+  }
+}
+
+function highest(entries: readonly InboxEntry[], least: number): number {
+  return entries.reduce((most, entry) => Math.max(most, entry.position), least);
+}
+
+/** Why calls must not be begun because of what came with the commit's answer; `null`: nothing against it. */
+function objection(entries: readonly InboxEntry[]): string | null {
+  const found = entries.find(({ body }) => body.type === "cancel" || (body.type === "control" && body.control === "pause"));
+  return found === undefined ? null : found.body.type === "cancel" ? "a cancel is at hand" : "a pause is at hand";
+}

@@ -1,0 +1,182 @@
+/**
+ * The calls one driver has under way. Owns: may a granted call still be begun, and who hears what came of it. Invariants:
+ * K1 of every order exactly one outcome is learnt, "not called" included; a probe that was not asked is simply not in
+ * flight, so core orders it again. K2 no call is begun while stopping, outside the lease's trust, or later than
+ * `startWithinMs` after its grant was sent. K3 what is said after the driver gave a call up is handed in as late.
+ */
+import type { CallOrder, Decision, Machine, Run } from "../core/index.ts";
+import { type EngineContext, identityOf, trouble } from "./context.ts";
+import { handInLate } from "./hand-in.ts";
+import { type Invocation, invoke } from "./invoke.ts";
+import type { HeldLease } from "./lease.ts";
+import { type OutcomeFact, resultFact } from "./outcome.ts";
+
+interface Flight {
+  readonly key: string;
+  readonly order: CallOrder;
+  invocation: Invocation | null;
+  aborted: boolean;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+export class Calls {
+  readonly #context: EngineContext;
+  readonly #held: HeldLease;
+  readonly #machine: Machine;
+  readonly #learn: (fact: OutcomeFact, refused: boolean) => void;
+  readonly #flights = new Set<Flight>();
+  #run: Run | null = null;
+  #unasked = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(
+    context: EngineContext,
+    held: HeldLease,
+    machine: Machine,
+    learn: (fact: OutcomeFact, refused: boolean) => void,
+  ) {
+    this.#context = context;
+    this.#held = held;
+    this.#machine = machine;
+    this.#learn = learn;
+  }
+
+  /** `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
+  get inFlight(): ReadonlySet<string> {
+    return this.#flights.size === 0 ? none : new Set([...this.#flights].map((flight) => flight.key));
+  }
+
+  /** Begins the calls of a decision whose grant was sent at `sentAt`, unless there is an objection. */
+  begin(decision: Decision, sentAt: number, objection: string | null): void {
+    this.#run = decision.run;
+    for (const order of decision.calls) this.#begin(order, sentAt, objection);
+  }
+
+  abort(key: string): void {
+    for (const flight of this.#flights) if (flight.key === key) abortFlight(flight);
+  }
+
+  abortAll(): void {
+    for (const flight of this.#flights) abortFlight(flight);
+  }
+
+  /** Was a probe not asked since the last question? */
+  takeUnasked(): boolean {
+    const unasked = this.#unasked;
+    this.#unasked = false;
+    return unasked;
+  }
+
+  /** Resolves when no call of this driver is under way. */
+  async end(): Promise<void> {
+    if (this.#flights.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  /** Says what came of a call to whoever drives the run now. */
+  handIn(fact: OutcomeFact): void {
+    if (fact.type !== "result") return;
+    const { seq, send, side, result } = fact;
+    this.#context.background(handInLate(this.#context, { run: this.#held.ref.run, seq, send, side, result }));
+  }
+
+  /**
+   * A commit was sent more than once and then refused as fenced: the first sending may have landed, and its grants would
+   * look like calls that were made. The log says whose that revision is; only then "not called" is the truth.
+   */
+  disown(decision: Decision): void {
+    if (decision.calls.length > 0) this.#context.background(this.#disown(decision));
+  }
+
+  async #disown({ commit, calls }: Decision): Promise<void> {
+    if (commit === null) return;
+    const revision = commit.expects + 1;
+    try {
+      const [entry] = await this.#context.store.log(commit.run, revision, revision);
+      if (entry?.digest !== commit.log.digest || entry.fence !== this.#held.ref.fence) return;
+      for (const order of calls) if (order.kind !== "probe") this.handIn(notCalled(order, "the lease was lost"));
+    } catch (error) {
+      trouble(this.#context, "disown", error);
+    }
+  }
+
+  #begin(order: CallOrder, sentAt: number, objection: string | null): void {
+    const refusal = objection ?? this.#refusal(sentAt);
+    if (refusal !== null) return this.#refuse(order, refusal);
+    const flight: Flight = { key: `${order.kind}:${order.seq}`, order, invocation: null, aborted: false };
+    this.#flights.add(flight);
+    if (order.barrier && this.#context.needsBarrier) this.#context.background(this.#afterBarrier(flight, sentAt));
+    else this.#call(flight);
+  }
+
+  async #afterBarrier(flight: Flight, sentAt: number): Promise<void> {
+    const durable = await this.#isDurable();
+    const refusal = durable ? this.#refusal(sentAt) : "store_not_durable";
+    if (refusal === null && !flight.aborted) return this.#call(flight);
+    this.#land(flight);
+    this.#refuse(flight.order, refusal ?? "aborted");
+  }
+
+  async #isDurable(): Promise<boolean> {
+    try {
+      return await this.#context.store.barrier(this.#context.settings.barrierMs);
+    } catch (error) {
+      trouble(this.#context, "barrier", error);
+      return false;
+    }
+  }
+
+  #refusal(sentAt: number): string | null {
+    const { clock, settings } = this.#context;
+    const now = clock.monotonicMs();
+    if (this.#context.isStopping()) return "the worker is stopping";
+    if (now - sentAt > settings.startWithinMs) return "it was too late to begin";
+    return this.#held.isTrusted(now) ? null : "the lease was not trusted";
+  }
+
+  #refuse(order: CallOrder, reason: string): void {
+    if (order.kind === "probe") this.#unasked = true;
+    else this.#learn(notCalled(order, reason), true);
+  }
+
+  #call(flight: Flight): void {
+    const { order } = flight;
+    const row = this.#run?.rows[order.seq - 1];
+    const step = row === undefined ? undefined : this.#machine.saga.steps[row.step];
+    if (this.#run === null || row === undefined || step === undefined) throw new RangeError(`no row ${order.seq}`);
+    flight.invocation = invoke(this.#context.invoke, {
+      order,
+      run: identityOf(this.#run.record),
+      row,
+      step,
+      onOutcome: (fact, ms) => this.#outcome(flight, row.step, fact, ms),
+      onLate: (fact) => this.handIn(fact),
+    });
+  }
+
+  #outcome(flight: Flight, step: string, fact: OutcomeFact, ms: number): void {
+    const result = fact.type === "result" ? fact.result.kind : fact.answer;
+    const side = flight.order.kind;
+    this.#context.facts.emit({ fact: "call", run: this.#held.ref.run, seq: fact.seq, step, side, ms, result });
+    this.#flights.delete(flight);
+    this.#learn(fact, false);
+    this.#land(flight);
+  }
+
+  #land(flight: Flight): void {
+    this.#flights.delete(flight);
+    if (this.#flights.size === 0) this.#onIdle?.();
+  }
+}
+
+function notCalled(order: CallOrder, reason: string): Extract<OutcomeFact, { type: "result" }> {
+  return resultFact(order, { kind: "not_called", reason });
+}
+
+function abortFlight(flight: Flight): void {
+  flight.aborted = true;
+  flight.invocation?.abort();
+}

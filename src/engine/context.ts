@@ -1,0 +1,92 @@
+/**
+ * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
+ */
+import type { Clock, Facts, Ids, Machine, RunRecord, RunRef, Store, WakeUp, WakeUps } from "../core/index.ts";
+import type { RunIdentity } from "../saga/index.ts";
+import type { InvokeDeps } from "./invoke.ts";
+import type { Leases } from "./lease.ts";
+import { messageOf } from "./outcome.ts";
+import { resendMs } from "./settings.ts";
+import type { EngineSettings } from "./settings.ts";
+
+export interface EnginePorts {
+  readonly store: Store;
+  readonly wakeUps: WakeUps;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly facts: Facts;
+}
+
+/** The sagas a worker serves, by the structure a run is pinned to. */
+export interface ServedSagas {
+  /** `null`: this worker does not serve that name, version and hash. */
+  machineFor(record: Pick<RunRecord, "saga" | "version" | "hash">): Machine | null;
+}
+
+export interface EngineContext extends EnginePorts {
+  readonly namespace: string;
+  /** This process's incarnation: unique, never reused. */
+  readonly owner: string;
+  readonly settings: EngineSettings;
+  readonly sagas: ServedSagas;
+  readonly leases: Leases;
+  readonly invoke: InvokeDeps;
+  /** `once` calls wait for a durable store. */
+  readonly needsBarrier: boolean;
+  /** No call is begun any more. */
+  isStopping(): boolean;
+  /** Nothing is waited for any more: the process is about to go. */
+  isOver(): boolean;
+  /** Work that nobody waits for but that must be owned. */
+  background(work: Promise<unknown>): void;
+}
+
+export function trouble(context: Pick<EngineContext, "facts">, where: string, error: unknown): void {
+  context.facts.emit({ fact: "trouble", where, message: messageOf(error) });
+}
+
+export function identityOf(record: RunRecord): RunIdentity {
+  return { id: record.id, tenant: record.tenant, saga: record.saga, version: record.version };
+}
+
+export function refOf(record: RunRef): RunRef {
+  return { tenant: record.tenant, id: record.id };
+}
+
+/** Adds a wake-up where an answer asks for one. A lost one is found by the sweep. */
+export async function wake(context: EngineContext, wakeUp: WakeUp | null): Promise<void> {
+  if (wakeUp === null) return;
+  try {
+    await context.wakeUps.wake([wakeUp]);
+  } catch (error) {
+    trouble(context, "wake", error);
+  }
+}
+
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+}
+
+/**
+ * Sends one request again, unchanged, until it is answered or the process ends (`null`). `sentAt` is when it was first
+ * sent, by the monotonic clock; `request` must be idempotent.
+ */
+export async function untilAnswered<Answer>(
+  context: EngineContext,
+  where: string,
+  request: () => Promise<Answer>,
+): Promise<{ readonly answer: Answer; readonly resent: boolean } | null> {
+  let delay: number = resendMs.first;
+  for (let resent = false; ; resent = true) {
+    try {
+      return { answer: await request(), resent };
+    } catch (error) {
+      trouble(context, where, error);
+      if (context.isOver()) return null;
+      await pause(context.clock, delay);
+      delay = Math.min(delay * 2, resendMs.most);
+    }
+  }
+}

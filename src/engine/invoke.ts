@@ -1,0 +1,173 @@
+/**
+ * Performs one order: calls the user's action, compensation or probe and says what came of it, once. Owns the time-out, the
+ * abort and the function that ignores it. Invariants: I1 `onOutcome` is called exactly once, never synchronously, at the
+ * latest a time-out and a grace after the call began. I2 what a function that was left behind says afterwards goes to
+ * `onLate`. I3 input and output are checked against the step's schemas here: what does not fit never reaches user code or
+ * the machine as if it did.
+ */
+import type { CallOrder, CallResult, Clock, Row } from "../core/index.ts";
+import {
+  type ActionContext,
+  type Checked,
+  type CompensateContext,
+  decodeInput,
+  decodeOutput,
+  type ProbeContext,
+  type RunIdentity,
+  type StepSpec,
+} from "../saga/index.ts";
+import { LazySignal, type StepLogSink, userContext } from "./call-context.ts";
+import {
+  type AbortCause,
+  actionResult,
+  leftBehind,
+  messageOf,
+  type OutcomeFact,
+  probeFact,
+  probeFailed,
+  resultFact,
+  thrownResult,
+  undoResult,
+} from "./outcome.ts";
+
+/** What every call of a worker shares. */
+export interface InvokeDeps {
+  readonly clock: Clock;
+  readonly services: unknown;
+  readonly sink: StepLogSink;
+  readonly abortGraceMs: number;
+  readonly maxPayloadBytes: number;
+}
+
+export interface CallInput {
+  readonly order: CallOrder;
+  readonly run: RunIdentity;
+  readonly row: Row;
+  readonly step: StepSpec;
+  readonly onOutcome: (fact: OutcomeFact, ms: number) => void;
+  readonly onLate: (fact: OutcomeFact) => void;
+}
+
+/** A call under way. */
+export interface Invocation {
+  /** Aborts its signal; it has the abort grace to say what it knows. */
+  abort(): void;
+}
+
+export function invoke(deps: InvokeDeps, input: CallInput): Invocation {
+  const call = new RunningCall(deps, input);
+  call.begin();
+  return call;
+}
+
+class RunningCall implements Invocation {
+  readonly #deps: InvokeDeps;
+  readonly #input: CallInput;
+  readonly #signal = new LazySignal();
+  readonly #beganAt: number;
+  #aborted: AbortCause | null = null;
+  #reported = false;
+  #cancelTimer: () => void;
+
+  constructor(deps: InvokeDeps, input: CallInput) {
+    this.#deps = deps;
+    this.#input = input;
+    this.#beganAt = deps.clock.monotonicMs();
+    this.#cancelTimer = deps.clock.after(input.order.timeoutMs, () => this.#abort("timeout"));
+  }
+
+  begin(): void {
+    void this.#perform().then((fact) => this.#report(fact));
+  }
+
+  abort(): void {
+    this.#abort("aborted");
+  }
+
+  #abort(cause: AbortCause): void {
+    if (this.#aborted !== null || this.#reported) return;
+    this.#aborted = cause;
+    this.#cancelTimer();
+    const { order } = this.#input;
+    const fact = (): OutcomeFact =>
+      order.kind === "probe" ? probeFailed(order, "no answer in time") : resultFact(order, leftBehind(order, cause));
+    this.#cancelTimer = this.#deps.clock.after(this.#deps.abortGraceMs, () => this.#report(fact()));
+    this.#signal.abort(new DOMException(`the call was ${cause === "timeout" ? "too slow" : "aborted"}`, abortName(cause)));
+  }
+
+  #report(fact: OutcomeFact): void {
+    if (this.#reported) return this.#input.onLate(fact);
+    this.#reported = true;
+    this.#cancelTimer();
+    this.#input.onOutcome(fact, this.#deps.clock.monotonicMs() - this.#beganAt);
+  }
+
+  /** Never rejects. */
+  async #perform(): Promise<OutcomeFact> {
+    const { order, step, row } = this.#input;
+    const input = decodeInput(step, row.input);
+    if (!input.ok) return this.#defect(`the input of ${step.name} does not fit its schema: ${input.problem}`);
+    const output = outputFor(order, step, row);
+    if (!output.ok) return this.#defect(`the output of ${step.name} does not fit its schema: ${output.problem}`);
+    const context = this.#context(input.value, output.value);
+    try {
+      return await this.#call(context);
+    } catch (error) {
+      if (order.kind === "probe") return probeFailed(order, messageOf(error));
+      return resultFact(order, thrownResult(error, this.#aborted));
+    }
+  }
+
+  async #call(context: ReturnType<typeof userContext>): Promise<OutcomeFact> {
+    const { order, step } = this.#input;
+    const { maxPayloadBytes } = this.#deps;
+    switch (order.kind) {
+      case "action":
+        return resultFact(order, actionResult(step, await step.action(context as ActionContext), maxPayloadBytes));
+      case "undo":
+        if (step.compensation === null) return this.#defect(`${step.name} has no compensation in this version`);
+        await step.compensation.run(context as CompensateContext);
+        return resultFact(order, undoResult);
+      case "probe": {
+        const probe = order.side === "action" ? step.probe : (step.compensation?.probe ?? null);
+        if (probe === null) return probeFailed(order, `${step.name} has no probe in this version`);
+        return probeFact(order, step, await probe(context as ProbeContext), maxPayloadBytes);
+      }
+    }
+  }
+
+  #context(input: unknown, output: unknown): ReturnType<typeof userContext> {
+    const { order, run, step } = this.#input;
+    const { operationId, forwardOperationId, attempt } = order;
+    const { services, sink } = this.#deps;
+    const signal = this.#signal;
+    return userContext({
+      operationId,
+      forwardOperationId,
+      attempt,
+      run,
+      step: step.name,
+      services,
+      input,
+      output,
+      signal,
+      sink,
+    });
+  }
+
+  #defect(message: string): OutcomeFact {
+    const { order } = this.#input;
+    const result: CallResult = { kind: "defect", message };
+    return order.kind === "probe" ? probeFailed(order, message) : resultFact(order, result);
+  }
+}
+
+/** A compensation (and its probe) sees the action's output, or `undefined` where nobody knows it. */
+function outputFor(order: CallOrder, step: StepSpec, row: Row): Checked<unknown> {
+  if (order.side === "action" || row.call.state !== "succeeded" || row.unusable) return { ok: true, value: undefined };
+  return decodeOutput(step, row.output);
+}
+
+function abortName(cause: AbortCause): string {
+  return cause === "timeout" ? "TimeoutError" : "AbortError";
+}

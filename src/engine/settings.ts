@@ -1,0 +1,24 @@
+import type { DecideSettings } from "../core/index.ts";
+
+/** Bounds and waits of the engine, all in ms unless the name says otherwise (design section 5, Defaults). */
+export interface EngineSettings extends DecideSettings {
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  /** Trust in a lease ends this long before the lease does. */
+  readonly marginMs: number;
+  readonly sweepMs: number;
+  /** Calls may go on this long after `stop`. */
+  readonly shutdownMs: number;
+  readonly maxPayloadBytes: number;
+}
+
+/** Most runs taken from one shard's due index at once; a full sweep is followed by another at once. */
+export const sweepLimit = 100;
+/** A pulse missing in two polls at least this far apart is a dead process. */
+export const pulseGapMs = 900;
+/** A run that this worker cannot serve is handed back for this long, doubling up to the second number. */
+export const handBackMs = { first: 1_000, most: 30_000 } as const;
+/** How long a suspect run waits for its turn before it is handed back. */
+export const suspectWaitMs = 2_000;
+/** Pauses between two sendings of one request that was not answered. */
+export const resendMs = { first: 50, most: 1_000 } as const;

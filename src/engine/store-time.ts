@@ -1,0 +1,27 @@
+import type { Clock } from "../core/index.ts";
+
+/**
+ * The store's time as one holder knows it: what the last answer said plus the monotonic time since that answer was
+ * received. So it is never ahead of the store's own time (clock drift apart), and the wall clock is never asked.
+ */
+export class StoreTime {
+  readonly #clock: Clock;
+  #heard: number;
+  #at: number;
+
+  constructor(clock: Clock, now: number) {
+    this.#clock = clock;
+    this.#heard = now;
+    this.#at = clock.monotonicMs();
+  }
+
+  /** An answer has just been received. */
+  heard(now: number): void {
+    this.#heard = now;
+    this.#at = this.#clock.monotonicMs();
+  }
+
+  now(): number {
+    return Math.floor(this.#heard + this.#clock.monotonicMs() - this.#at);
+  }
+}

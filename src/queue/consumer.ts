@@ -1,0 +1,145 @@
+/**
+ * Owns: taking nudges out of BullMQ and handing them to the engine. Invariants: C1 a handler's failure is counted and the
+ * job removed: the run's truth is in the store, whose due index brings it back. C2 a job that is not one of ours is acked
+ * as an orphan and said once (R003). C3 BullMQ's lock only brings back a job that was taken by a process that died before
+ * it acquired the run; losing it later is counted, not acted on. C4 BullMQ never decides that a run has failed.
+ */
+import { type ConnectionOptions, type Job, Worker, type WorkerOptions } from "bullmq";
+import type { Consumer, ConsumerFactory, ConsumerOptions } from "../core/index.ts";
+import { lanePrefix, parseStepJob, parseWakeJob, poolQueue, stepLane, stepQueue } from "./jobs.ts";
+
+const lockDurationMs = 5_000;
+const stalledIntervalMs = 2_500;
+const maxStalledCount = 1_000_000;
+/** How soon BullMQ tries again to reach a Redis that is away. */
+const retryDelayMs = 1_000;
+/** How often a worker whose loop has ended is started again (R035). */
+const watchMs = 5_000;
+
+export interface BullmqConsumersOptions {
+  /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
+  readonly connection: ConnectionOptions;
+  readonly namespace: string;
+  /** Wake-up queues per pool. */
+  readonly lanes: number;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+interface Source {
+  readonly name: string;
+  readonly lane: number;
+  readonly options: Pick<WorkerOptions, "concurrency" | "limiter">;
+  /** `null`: the job is an orphan. */
+  readonly take: (job: Job) => Promise<void> | null;
+}
+
+/** Consumers of wake-ups and step jobs over BullMQ. */
+export function bullmqConsumers(options: BullmqConsumersOptions): ConsumerFactory {
+  return (wanted) => bullmqConsumer(options, sourcesOf(options, wanted));
+}
+
+function sourcesOf({ lanes }: BullmqConsumersOptions, wanted: ConsumerOptions): readonly Source[] {
+  const concurrency = Math.max(1, Math.ceil(wanted.concurrency / lanes));
+  const wakes = wanted.pools.flatMap((pool) =>
+    Array.from({ length: lanes }, (_, lane): Source => {
+      const take = (job: Job) => {
+        const run = parseWakeJob(job.id);
+        return run === null ? null : wanted.onWake(run);
+      };
+      return { name: poolQueue(pool), lane, options: { concurrency }, take };
+    }),
+  );
+  const steps = wanted.queues.map((queue): Source => {
+    const limiter = queue.limit === undefined ? {} : { limiter: limiterOf(queue.limit) };
+    const take = (job: Job) => {
+      const step = parseStepJob(job.id, queue.name, job.priority);
+      return step === null ? null : wanted.onStep(step);
+    };
+    const { concurrency: atOnce } = queue;
+    return { name: stepQueue(queue.name), lane: stepLane, options: { concurrency: atOnce, ...limiter }, take };
+  });
+  return [...wakes, ...steps];
+}
+
+function limiterOf(limit: { readonly max: number; readonly durationMs: number }) {
+  return { max: limit.max, duration: limit.durationMs };
+}
+
+function bullmqConsumer(options: BullmqConsumersOptions, sources: readonly Source[]): Consumer {
+  const workers: Worker[] = [];
+  let watch: NodeJS.Timeout | null = null;
+  let starting: Promise<void> | null = null;
+  let stopping: Promise<void> | null = null;
+
+  function run(worker: Worker): void {
+    worker.run().catch((error: unknown) => options.onTrouble(`worker of ${worker.name}`, error));
+  }
+
+  async function start(): Promise<void> {
+    if (stopping !== null) return;
+    for (const source of sources) workers.push(workerOf(options, source));
+    await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+    if (stopping !== null) return;
+    for (const worker of workers) run(worker);
+    watch = setInterval(() => {
+      for (const worker of workers) if (!worker.isRunning()) run(worker);
+    }, watchMs);
+    watch.unref();
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    if (watch !== null) clearInterval(watch);
+    await within(graceMs, Promise.all(workers.map((worker) => worker.close())));
+  }
+
+  return {
+    start: () => {
+      starting ??= start();
+      return starting;
+    },
+    stop: (graceMs) => {
+      stopping ??= stop(graceMs);
+      return stopping;
+    },
+  };
+}
+
+function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
+  const { onTrouble } = options;
+  const where = `queue ${source.name}`;
+  let orphans = 0;
+  const handle = async (job: Job): Promise<void> => {
+    try {
+      const taken = source.take(job);
+      if (taken !== null) return await taken;
+      orphans += 1;
+      if (orphans === 1) onTrouble(where, new Error(`job ${String(job.id)} is not one of ours: acknowledged`));
+    } catch (error) {
+      onTrouble(where, error);
+    }
+  };
+  const worker = new Worker(source.name, handle, {
+    ...source.options,
+    connection: options.connection,
+    prefix: lanePrefix(options.namespace, source.lane),
+    autorun: false,
+    lockDuration: lockDurationMs,
+    stalledInterval: stalledIntervalMs,
+    maxStalledCount,
+    runRetryDelay: retryDelayMs,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  });
+  worker.on("error", (error) => onTrouble(where, error));
+  return worker;
+}
+
+/** Resolves with the promise, or when `ms` are over. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
+}

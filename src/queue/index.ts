@@ -1,0 +1,2 @@
+export { type BullmqWakeUpsOptions, bullmqWakeUps } from "./bullmq-queue.ts";
+export { type BullmqConsumersOptions, bullmqConsumers } from "./consumer.ts";
