@@ -24,6 +24,8 @@ export default defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
+    // A full machine makes a test slow, never wrong.
+    testTimeout: 20_000,
     passWithNoTests: true,
     coverage: {
       provider: "v8",
