@@ -26,7 +26,6 @@ export default defineConfig({
     maxWorkers: 2,
     // A full machine makes a test slow, never wrong.
     testTimeout: 20_000,
-    passWithNoTests: true,
     coverage: {
       provider: "v8",
       include: ["src/core/**/*.ts"],
