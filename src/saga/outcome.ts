@@ -2,6 +2,7 @@
  * The words in which user code tells Reprise what it knows about the outside: what happened, what did not, and what it
  * cannot tell. Owns the markers; `core` owns what follows from them.
  */
+import { type Duration, durationMs } from "./policy.ts";
 
 /** A probe's answer: it happened, with the action's output where it can be read back. */
 export interface Happened<Output = unknown> {
@@ -20,8 +21,10 @@ export interface CannotTell {
 /** What a probe may answer. */
 export type ProbeAnswer<Output = unknown> = Happened<Output> | Absent | CannotTell;
 
-/** The effect happened; `output` is what the action would have returned. */
-export function happened<const Output>(output: Output): Happened<Output> {
+/** The effect happened; `output` is what the action would have returned (nothing, where the step has no output). */
+export function happened(): Happened<null>;
+export function happened<Output>(output: Output): Happened<Output>;
+export function happened(output: unknown = null): Happened {
   return { answer: "happened", output };
 }
 /** The effect did not happen. Believed only past the deadline of the last send where a repeat is not safe. */
@@ -86,4 +89,44 @@ export class StepError extends Error {
 /** Is this one of the errors by which user code says what it knows? Works across copies of the package. */
 export function isStepError(error: unknown): error is StepError {
   return typeof error === "object" && error !== null && stepErrorBrand in error;
+}
+
+/** The effect did not happen, proven: tried again by the retry policy. `throw notApplied("no such warehouse yet")`. */
+export function notApplied(message: string, options: FailureOptions = {}): StepError {
+  return new StepError(message, { ...options, knowledge: "not_applied", final: false });
+}
+
+/** What `fail` may be told beside its message. */
+export interface FailOptions extends FailureOptions {
+  /** Something may be left outside: the outcome is `unknown`, to be found out before anything is decided. */
+  readonly mayHaveHappened?: boolean;
+}
+
+/** A no that trying again will not change; nothing is left outside unless said so. `throw fail("card declined")`. */
+export function fail(message: string, options: FailOptions = {}): StepError {
+  const { mayHaveHappened = false, ...parts } = options;
+  return new StepError(message, { ...parts, knowledge: mayHaveHappened ? "unknown" : "not_applied", final: true });
+}
+
+/** What `transient` may be told. */
+export interface TransientOptions {
+  readonly code?: string;
+  /** How long to wait before the next attempt, e.g. `"30s"`; overrides the policy. */
+  readonly retryAfter?: Duration;
+}
+
+/**
+ * A trouble that will pass; whether the effect happened is not known. `throw transient(error, { retryAfter: "30s" })`.
+ * Where that is known, `notApplied` is the stronger word.
+ */
+export function transient(errorOrMessage: unknown, options: TransientOptions = {}): StepError {
+  const isError = errorOrMessage instanceof Error;
+  const { code, retryAfter } = options;
+  return new StepError(isError ? errorOrMessage.message : String(errorOrMessage), {
+    knowledge: "unknown",
+    final: false,
+    ...(isError ? { cause: errorOrMessage } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfter === undefined ? {} : { retryAfterMs: durationMs(retryAfter, "transient(..., { retryAfter })") }),
+  });
 }

@@ -115,7 +115,10 @@ export interface SagaSpec {
   readonly name: string;
   readonly version: number;
   readonly input: ZodType;
-  /** Events that may come from outside, each with its schema. */
+  /**
+   * Events that may come from outside, each with the schema of its payload. The payload is a JSON object (linted) and
+   * the machine sees it, encoded, beside the type: `{ type: "APPROVED", ...payload }`; `type` wins over a payload's own.
+   */
   readonly events: Readonly<Record<string, ZodType>>;
   /** The machine with all implementations provided and `maxIterations` set. */
   readonly machine: AnyStateMachine;
@@ -124,6 +127,7 @@ export interface SagaSpec {
   /**
    * `own`: the machine's context is the user's and is stored. `results`: it was compiled by the builder, its context is
    * `{ input, results }`, follows from the run's input and ledger, and is handed in at each transition, never stored.
+   * `results` then already holds the output of the very outcome that is fed. A line with `.waitFor` is `own`.
    */
   readonly context: "own" | "results";
   readonly attributes: ((view: { readonly context: unknown; readonly input: unknown }) => Json) | null;

@@ -1,0 +1,142 @@
+/**
+ * What a saga is once it is declared, whichever way, and the judgement it passes on the way. Owns the `Saga` type.
+ * Invariant: a `Saga` that exists can be made durable; everything else was refused by one error that lists it all.
+ */
+import type { AnyStateMachine } from "xstate";
+import type { ZodType } from "zod";
+import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
+import { machineErrors } from "./lint.ts";
+import { durableMachine, type MachineParts } from "./logic.ts";
+import { isObjectSchema, schemaProblems } from "./schema.ts";
+import type { SagaSpec, StepSpec } from "./spec.ts";
+import { isStep } from "./step.ts";
+
+/** Marks a saga, also across two copies of the package. */
+export const sagaBrand: unique symbol = Symbol.for("reprise.saga");
+
+/** Carries types and nothing else. */
+declare const types: unique symbol;
+
+/**
+ * A declared saga: what clients start, workers run and `reprise lint` reads. The type parameters are those of its JSON:
+ * what it starts with, what it results in, and the payload of each event that may come from outside.
+ */
+export interface Saga<Name extends string = string, Input = unknown, Output = unknown, Events = unknown> {
+  readonly [sagaBrand]: true;
+  readonly name: Name;
+  readonly version: number;
+  readonly spec: SagaSpec;
+  /** The machine it runs; print or draw it with any XState tool. */
+  readonly machine: AnyStateMachine;
+  readonly [types]?: { readonly input: Input; readonly output: Output; readonly events: Events };
+}
+
+/** The type of a saga's input, as JSON. */
+export type SagaInput<Of> = Of extends Saga<string, infer Input, unknown, unknown> ? Input : never;
+/** The type of a saga's result, as JSON. */
+export type SagaOutput<Of> = Of extends Saga<string, unknown, infer Output, unknown> ? Output : never;
+/** The payloads of a saga's events by name, as JSON. */
+export type SagaEvents<Of> = Of extends Saga<string, unknown, unknown, infer Events> ? Events : never;
+
+/** A value that can be searched for. */
+export type Attribute = string | number | boolean | null;
+
+/** What is said of a saga beside its machine. */
+export interface SagaOptions<
+  Input extends ZodType = ZodType,
+  Events extends Readonly<Record<string, ZodType>> = Readonly<Record<string, ZodType>>,
+> {
+  /** A whole number from 1; raise it when the structure changes while runs are open. */
+  readonly version: number;
+  readonly input: Input;
+  /**
+   * Events that may come from outside, each with the schema of its payload. The payload is an object; the machine sees
+   * it beside the type: `{ type: "APPROVED", ...payload }`.
+   */
+  readonly events?: Events;
+  /** Facts of a run that listings can be searched by, read after every transition. */
+  readonly attributes?: (view: AttributesView<Input>) => Readonly<Record<string, Attribute>>;
+  /** Whose workers run it: `"default"`. */
+  readonly pool?: string;
+  /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
+  readonly unwind?: SagaSpec["unwind"];
+}
+
+/** What `attributes` reads. For a saga made by the builder, `context` is `{ input, results }`. */
+export interface AttributesView<Input extends ZodType> {
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Encoded, JSON. */
+  readonly input: Input["_zod"]["input"];
+}
+
+/** Is it a saga? Works across copies of the package. */
+export function isSaga(value: unknown): value is Saga {
+  return typeof value === "object" && value !== null && sagaBrand in value;
+}
+
+/** Judges a declaration as a whole and gives the saga. Throws `DEFINITION_INVALID` with every error found. */
+export function defineSaga<Name extends string, Input, Output, Events>(
+  name: Name,
+  options: SagaOptions,
+  parts: MachineParts,
+  context: SagaSpec["context"],
+): Saga<Name, Input, Output, Events> {
+  const findings = optionErrors(name, options);
+  // A machine is built from its parts anew: what `setup` was given cannot be bounded afterwards.
+  const machine = durableMachine(parts);
+  const spec: SagaSpec = Object.freeze({
+    name,
+    version: options.version,
+    input: options.input,
+    events: Object.freeze(nullPrototype(options.events ?? {})),
+    machine,
+    steps: Object.freeze(stepsOf(machine)),
+    context,
+    // `attributes` is typed by the saga's own schemas; here they are erased.
+    attributes: (options.attributes ?? null) as SagaSpec["attributes"],
+    unwind: options.unwind ?? "reverse",
+    pool: options.pool ?? "default",
+  });
+  refuseErrors([...findings, ...machineErrors(spec)]);
+  return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });
+}
+
+/** The steps among a machine's actors, by the name under which they are invoked. */
+function stepsOf(machine: AnyStateMachine): Readonly<Record<string, StepSpec>> {
+  const actors: Readonly<Record<string, unknown>> = machine.implementations.actors;
+  const steps = Object.entries(actors).flatMap(([key, actor]) => (isStep(actor) ? [[key, actor.spec] as const] : []));
+  return nullPrototype(Object.fromEntries(steps));
+}
+
+/** So that no name is found that nobody declared (`toString`). */
+function nullPrototype<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
+  return Object.assign(Object.create(null), record);
+}
+
+function optionErrors(name: string, options: SagaOptions): readonly Finding[] {
+  const findings: Finding[] = [];
+  const say = (code: string, message: string, fix: string): void => {
+    findings.push({ level: "error", code, saga: String(name), state: null, step: null, message, fix });
+  };
+  const wrong = nameProblem(name);
+  if (wrong !== null) say("SAGA_NAME", `the name ${wrong}`, "Rename the saga");
+  if (!Number.isInteger(options.version) || options.version < 1) {
+    say("VERSION", `version is ${String(options.version)}`, "Give it a whole number from 1");
+  }
+  for (const problem of schemaProblems(options.input, "decoded")) say("SCHEMA", `input: ${problem}`, "Mend the schema");
+  for (const [event, schema] of Object.entries(options.events ?? {})) judgeEvent(event, schema, say);
+  if (options.pool !== undefined && poolProblem(options.pool) !== null) {
+    say("POOL_NAME", `the pool name ${poolProblem(options.pool)}`, "Rename the pool");
+  }
+  return findings;
+}
+
+function judgeEvent(event: string, schema: ZodType, say: (code: string, message: string, fix: string) => void): void {
+  const wrong = eventProblem(event);
+  if (wrong !== null) say("EVENT_NAME", `the event name "${event}" ${wrong}`, "Rename the event");
+  const problems = schemaProblems(schema, "decoded");
+  for (const problem of problems) say("SCHEMA", `event ${event}: ${problem}`, "Mend the schema");
+  if (problems.length === 0 && !isObjectSchema(schema)) {
+    say("EVENT_PAYLOAD", `the payload of event ${event} is not an object`, "Wrap it: z.object({ value: ... })");
+  }
+}

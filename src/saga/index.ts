@@ -1,0 +1,57 @@
+/** The door of the room: what users declare, and the erased shapes by which core and engine read it. */
+
+export type { Build, Line, View } from "./builder.ts";
+export { type Classification, classifyHttp } from "./classify.ts";
+export {
+  type Attribute,
+  isSaga,
+  type Saga,
+  type SagaEvents,
+  type SagaInput,
+  type SagaOptions,
+  type SagaOutput,
+} from "./define.ts";
+export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
+export { type Checked, jsonProblem, maxJsonDepth, toJson } from "./json.ts";
+export { maxIterations } from "./logic.ts";
+export {
+  type Absent,
+  type AlreadyUndone,
+  absent,
+  alreadyUndone,
+  type CannotTell,
+  cannotTell,
+  type FailOptions,
+  type FailureOptions,
+  fail,
+  type Happened,
+  happened,
+  isStepError,
+  type Knowledge,
+  notApplied,
+  type ProbeAnswer,
+  StepError,
+  type TransientOptions,
+  transient,
+} from "./outcome.ts";
+export { type Duration, durationMs, type RetryOptions } from "./policy.ts";
+export { type SagaStart, saga } from "./saga.ts";
+export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
+export type {
+  ActionContext,
+  CallContext,
+  CallSpec,
+  CompensateContext,
+  CompensationSpec,
+  EffectClass,
+  Json,
+  ProbeContext,
+  RetryPolicy,
+  RunIdentity,
+  SagaSpec,
+  StepLog,
+  StepSpec,
+} from "./spec.ts";
+export { isStep, type Step, type StepFunction, step, stepsFor } from "./step.ts";
+export type { CompensateOptions, StepOptions } from "./step-options.ts";
+export { structureOf } from "./structure.ts";

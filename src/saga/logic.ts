@@ -1,0 +1,94 @@
+/**
+ * The only file of this room that uses XState at run time: promise logic for steps, machines from configs.
+ * Owns: how a step becomes logic that XState can infer from and that refuses to run outside the engine.
+ */
+import {
+  type AnyStateMachine,
+  assign,
+  createMachine,
+  fromPromise,
+  type NonReducibleUnknown,
+  type PromiseActorLogic,
+} from "xstate";
+import { RepriseError } from "../errors.ts";
+import { decodeInput, encodeOutput } from "./schema.ts";
+import type { ActionContext, Json, StepLog, StepSpec } from "./spec.ts";
+
+/** How many microsteps one transition may take before it is a defect. */
+export const maxIterations = 1_000;
+
+/** Logic that refuses to be started: an effect without a ledger row is never made by accident. */
+export function guardedLogic<Input, Output>(name: string): PromiseActorLogic<Output, Input> {
+  return fromPromise<Output, Input>(() =>
+    Promise.reject(
+      new RepriseError(
+        "STEP_UNGUARDED",
+        `Step "${name}" was started outside the engine, where nothing would remember its effect: ` +
+          "run it with simulate() or a worker. In a unit test use its .unguarded logic.",
+        { details: { step: name } },
+      ),
+    ),
+  );
+}
+
+/** Logic that calls the action directly, with nothing around it but the schemas. */
+export function unguardedLogic<Input, Output>(spec: StepSpec): PromiseActorLogic<Output, Input> {
+  return fromPromise<Output, Input>(async ({ input, signal }) => {
+    // XState hands over whatever it was given; the schema judges it.
+    const decoded = decodeInput(spec, input as Json);
+    if (!decoded.ok) throw new RepriseError("INPUT_INVALID", `Input of step "${spec.name}": ${decoded.problem}`);
+    const returned = await spec.action(unguardedContext(spec, decoded.value, signal));
+    const encoded = encodeOutput(spec, returned);
+    if (!encoded.ok) throw new TypeError(`Output of step "${spec.name}": ${encoded.problem}`);
+    // The output schema has just proven it.
+    return encoded.value as Output;
+  });
+}
+
+const silent: StepLog = { info: () => {}, warn: () => {}, error: () => {} };
+
+function unguardedContext(spec: StepSpec, input: unknown, signal: AbortSignal): ActionContext {
+  return {
+    input,
+    operationId: `unguarded/${spec.name}`,
+    attempt: 1,
+    run: { id: "unguarded", tenant: "default", saga: "unguarded", version: 1 },
+    log: silent,
+    signal,
+    services: undefined,
+  };
+}
+
+/** A machine's config and implementations, types erased. */
+export interface MachineParts {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly implementations: {
+    readonly actors?: Readonly<Record<string, unknown>>;
+    readonly actions?: Readonly<Record<string, unknown>>;
+    readonly guards?: Readonly<Record<string, unknown>>;
+    readonly delays?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** A machine as it is registered: bounded, and with an output where the config has none. */
+export function durableMachine({ config, implementations }: MachineParts): AnyStateMachine {
+  const bounded = {
+    output: outputOfFinalState,
+    ...config,
+    options: { ...(config["options"] as object | undefined), maxIterations },
+  };
+  // XState types a config by its literal; here its parts are data.
+  type Args = Parameters<typeof createMachine>;
+  return createMachine(bounded as unknown as Args[0], implementations as Args[1]) as AnyStateMachine;
+}
+
+function outputOfFinalState({ event }: { readonly event: { readonly output?: unknown } }): NonReducibleUnknown {
+  return event.output as NonReducibleUnknown;
+}
+
+/** An `assign` that keeps what `read` takes from the event under `results[name]`. */
+export function keepResult(name: string, read: (event: Readonly<Record<string, unknown>>) => unknown): unknown {
+  return assign(({ context, event }) => ({
+    results: { ...(context["results"] as object), [name]: read(event) },
+  }));
+}
