@@ -17,8 +17,10 @@ rmSync(join(root, "test/.evidence.jsonl"), { force: true });
 console.log("Static checks");
 const failedParts = await runParts(staticParts);
 console.log(`\nTests (${size} size)`);
+const report = join(tmpdir(), `reprise-test-${process.pid}.json`);
 const tests = await runTests();
 const evidenceFailed = await checkEvidence();
+rmSync(report, { force: true });
 
 const failedAsWhole = [...failedParts, ...tests.failedAsWhole, ...(evidenceFailed ? ["evidence"] : [])];
 if (failedAsWhole.length > 0) console.log(`\nFailed as a whole: ${failedAsWhole.join(", ")}`);
@@ -28,11 +30,9 @@ console.log(`\n${tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runTests() {
-  const report = join(tmpdir(), `reprise-test-${process.pid}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const code = await run(join(root, "node_modules/.bin/vitest"), ["run", ...reporters]);
   const counted = count(report);
-  rmSync(report, { force: true });
   // An error outside any test (an unhandled rejection, a global setup) fails the run without failing a test.
   const unexplained = code !== 0 && counted.failed + counted.failedAsWhole.length === 0;
   return unexplained ? { ...counted, failedAsWhole: [`vitest (exit code ${code})`] } : counted;
@@ -50,11 +50,7 @@ function count(report) {
 
 async function checkEvidence() {
   console.log("\nEvidence");
-  if (!existsSync(join(root, evidence))) {
-    console.log(`${evidence} is not there: skipped`);
-    return false;
-  }
-  return (await run(process.execPath, [evidence])) !== 0;
+  return (await run(process.execPath, [evidence, report])) !== 0;
 }
 
 function run(file, args) {

@@ -1,0 +1,262 @@
+/**
+ * The one checker: compares three witnesses (the world's own lines, the store, the client's history) and names what does
+ * not agree. It is offline: it runs when the faults are over and knows nothing of how the runs were driven.
+ *
+ * Checks I1 to I9 of the fault model: nothing accepted is lost (I1), one run and one verb a key (I2), no effect twice and
+ * none missing (I3), a gap-free log (I4), fences that never go back (I5), intent before effect (I6), compensated exactly
+ * what happened (I7), in reverse (I8), nothing left queued (I9).
+ */
+import {
+  type LogEntry,
+  operationId,
+  type Row,
+  type RunRecord,
+  type RunRef,
+  runKey,
+  type Store,
+} from "../../src/core/index.ts";
+import type { SagaSpec } from "../../src/saga/index.ts";
+import type { WorldEntry } from "../../src/testing/index.ts";
+
+/** What a client did and was told. `info`: it does not know whether it happened. */
+export interface ClientEvent {
+  readonly op: "start" | "signal" | "cancel" | "verb";
+  readonly run: RunRef;
+  readonly outcome: "ok" | "fail" | "info";
+}
+
+export interface Witnesses {
+  readonly namespace: string;
+  readonly sagas: readonly SagaSpec[];
+  readonly world: readonly WorldEntry[];
+  readonly store: Pick<Store, "read" | "ledger" | "log">;
+  readonly client: readonly ClientEvent[];
+  /** Wake-ups that lie in the queue for a run, at rest. */
+  readonly queued?: (run: RunRef) => Promise<number>;
+}
+
+export interface CheckReport {
+  readonly violations: readonly string[];
+  readonly checks: readonly string[];
+  readonly arrivals: number;
+  readonly effects: number;
+  readonly runs: number;
+  readonly byStatus: Readonly<Record<string, number>>;
+}
+
+interface Seen {
+  readonly arrivals: readonly WorldEntry[];
+  readonly effects: readonly WorldEntry[];
+}
+
+interface Book {
+  readonly ref: RunRef;
+  readonly record: RunRecord;
+  readonly rows: readonly Row[];
+  readonly log: readonly LogEntry[];
+  readonly saga: SagaSpec | undefined;
+}
+
+type Complain = (invariant: string, what: string) => void;
+const names = ["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9"];
+
+export async function check(witnesses: Witnesses): Promise<CheckReport> {
+  const violations: string[] = [];
+  const complain: Complain = (invariant, what) => violations.push(`${invariant}: ${what}`);
+  const byOperation = operations(witnesses.world);
+  const known = new Set<string>();
+  const byStatus: Record<string, number> = {};
+  for (const ref of startedRuns(witnesses.client)) {
+    const book = await bookOf(witnesses, ref);
+    if (book === null) {
+      if (wasAccepted(witnesses.client, ref)) complain("I1", `${runKey(ref)} was accepted and is not there`);
+      continue;
+    }
+    byStatus[book.record.status] = (byStatus[book.record.status] ?? 0) + 1;
+    for (const id of idsOf(witnesses.namespace, book)) known.add(id);
+    checkBook(witnesses, book, byOperation, complain);
+    await checkQueued(witnesses, book, complain);
+  }
+  for (const id of byOperation.keys()) if (!known.has(id)) complain("I6", `the world saw ${id}, no ledger has it`);
+  const count = (kind: WorldEntry["kind"]) => witnesses.world.filter((entry) => entry.kind === kind).length;
+  const checks = witnesses.queued === undefined ? names.slice(0, 8) : names;
+  const runs = startedRuns(witnesses.client).length;
+  return { violations, checks, arrivals: count("arrival"), effects: count("effect"), runs, byStatus };
+}
+
+function checkBook(witnesses: Witnesses, book: Book, seen: ReadonlyMap<string, Seen>, complain: Complain): void {
+  const say: Complain = (invariant, what) => complain(invariant, `${runKey(book.ref)}: ${what}`);
+  checkEnd(book, say);
+  checkVerbs(book, say);
+  checkLog(book, say);
+  for (const row of book.rows) {
+    checkSide(witnesses, book, row, "action", seen, say);
+    checkSide(witnesses, book, row, "undo", seen, say);
+    checkUndone(witnesses, book, row, seen, say);
+  }
+  checkOrder(witnesses, book, seen, say);
+}
+
+// ---- I1, I2, I4, I5, I9
+
+const restful = new Set(["completed", "failed", "cancelled", "needs_review", "waiting", "paused"]);
+
+function checkEnd({ record, rows }: Book, say: Complain): void {
+  if (!restful.has(record.status)) say("I1", `is still ${record.status}`);
+  if (record.status === "needs_review" && record.review === null) say("I1", "is parked for no reason");
+  const ended = record.endedAt !== null;
+  if (ended && record.open.length > 0) say("I1", `ended with open rows ${record.open.join(", ")}`);
+  if (rows.length !== record.rows) say("I4", `the ledger has ${rows.length} rows, the record says ${record.rows}`);
+}
+
+function checkVerbs({ log }: Book, say: Complain): void {
+  const reviews = log.flatMap((entry) => entry.taken).flatMap((taken) => (taken.what === "verb" ? [taken.review] : []));
+  if (new Set(reviews).size !== reviews.length) say("I2", "two verbs were taken on one review");
+}
+
+function checkLog({ record, log }: Book, say: Complain): void {
+  if (log.length !== record.revision)
+    say("I4", `the log has ${log.length} entries, the revision is ${record.revision}`);
+  if (log.at(-1)?.digest !== record.logDigest) say("I4", "the newest digest is not the record's");
+  let fence = 0;
+  for (const [index, entry] of log.entries()) {
+    if (entry.revision !== index + 1) say("I4", `entry ${index + 1} says revision ${entry.revision}`);
+    if (entry.fence < fence)
+      say("I5", `revision ${entry.revision} was written under fence ${entry.fence} after ${fence}`);
+    fence = Math.max(fence, entry.fence);
+  }
+}
+
+async function checkQueued({ queued }: Witnesses, { ref, record }: Book, complain: Complain): Promise<void> {
+  if (queued === undefined) return;
+  const jobs = await queued(ref);
+  if (jobs > 1) complain("I9", `${runKey(ref)} has ${jobs} wake-ups queued`);
+  if (jobs > 0 && record.endedAt !== null) complain("I9", `${runKey(ref)} has ended and has ${jobs} wake-ups queued`);
+}
+
+// ---- I3, I6
+
+function checkSide(
+  w: Witnesses,
+  book: Book,
+  row: Row,
+  side: "action" | "undo",
+  all: ReadonlyMap<string, Seen>,
+  say: Complain,
+): void {
+  const call = side === "action" ? row.call : row.undo?.call;
+  const id = operationId(w.namespace, book.ref, row, side);
+  const seen = all.get(id);
+  if (call === undefined || call === null) {
+    if (seen !== undefined) say("I6", `${id} arrived, but its row has no ${side}`);
+    return;
+  }
+  const effects = seen?.effects.length ?? 0;
+  const arrivals = seen?.arrivals.length ?? 0;
+  if (effects > 1 && call.effect !== "none") say("I3", `${id} (${call.effect}) had ${effects} effects`);
+  const grants = grantsOf(book, row, side);
+  if (call.effect === "once" && arrivals > grants)
+    say("I3", `${id} (once) arrived ${arrivals} times for ${grants} grants`);
+  if (arrivals > 0 && call.firstSentRevision === null) say("I6", `${id} arrived, but was never said to be sent`);
+  checkOutcome(row, side, call, effects, id, say);
+  for (const entry of seen?.arrivals ?? []) checkSaw(entry, id, say);
+}
+
+function checkOutcome(row: Row, side: string, call: Row["call"], effects: number, id: string, say: Complain): void {
+  if (call.effect === "none" || call.proof === "person") return;
+  if (call.state === "succeeded" && effects === 0 && row.reference === null)
+    say("I3", `${id} is succeeded, the world saw nothing`);
+  if (call.state === "withdrawn" && effects > 0) say("I3", `${id} is withdrawn, the world saw it`);
+  if (call.state === "not_applied" && effects > 0) say("I3", `${id} (${side}) is not applied, the world saw it`);
+}
+
+function grantsOf({ log }: Book, row: Row, side: "action" | "undo"): number {
+  const all = log.flatMap((entry) => entry.taken);
+  if (side === "undo") return all.filter((t) => t.what === "undo" && t.seq === row.seq && t.state === "sent").length;
+  return all.filter((t) => (t.what === "sent" || t.what === "offered") && t.seq === row.seq).length;
+}
+
+function checkSaw(entry: WorldEntry, id: string, say: Complain): void {
+  if (entry.saw === undefined) return;
+  const saw = entry.saw as { readonly intent?: unknown };
+  if (saw.intent !== true) say("I6", `${id} arrived before its row said so: ${JSON.stringify(entry.saw)}`);
+}
+
+// ---- I7, I8
+
+function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string, Seen>, say: Complain): void {
+  const did = all.get(operationId(w.namespace, book.ref, row))?.effects.length ?? 0;
+  const undid = all.get(operationId(w.namespace, book.ref, row, "undo"))?.effects.length ?? 0;
+  const { status, rollback } = book.record;
+  if (row.undo?.state === "not_needed" && did > 0 && row.undo.reason === null)
+    say("I7", `${row.step} happened and was called not needed`);
+  if (undid > 0 && did === 0 && book.saga?.steps[row.step]?.compensateIfUnknown !== true) {
+    say("I7", `${row.step} was undone, but never happened`);
+  }
+  if (undid > 0 && status === "completed" && !row.abandoned) say("I7", `${row.step} was undone in a completed run`);
+  const undoable = book.saga?.steps[row.step]?.compensation !== null;
+  const gone = (status === "failed" || status === "cancelled") && rollback === "complete";
+  if (gone && undoable && did > 0 && row.call.effect !== "none" && undid === 0 && row.undo?.state !== "kept") {
+    say("I7", `${row.step} happened and was not undone`);
+  }
+}
+
+/** Undone in reverse of the order in which they happened, where the rows are not of sibling regions. */
+function checkOrder(w: Witnesses, book: Book, all: ReadonlyMap<string, Seen>, say: Complain): void {
+  const pairs = book.rows.flatMap((row) => {
+    const did = all.get(operationId(w.namespace, book.ref, row))?.effects[0];
+    const undid = all.get(operationId(w.namespace, book.ref, row, "undo"))?.effects[0];
+    return did === undefined || undid === undefined || row.abandoned ? [] : [{ row, did: did.n, undid: undid.n }];
+  });
+  for (const a of pairs) {
+    for (const b of pairs) {
+      const apart = a.row.region.join() !== b.row.region.join();
+      if (!apart && a.did < b.did && a.undid < b.undid) say("I8", `${a.row.step} was undone before ${b.row.step}`);
+    }
+  }
+}
+
+// ---- the witnesses
+
+function operations(world: readonly WorldEntry[]): ReadonlyMap<string, Seen> {
+  const map = new Map<string, { arrivals: WorldEntry[]; effects: WorldEntry[] }>();
+  for (const entry of world) {
+    if (entry.kind === "query") continue;
+    const seen = map.get(entry.operationId) ?? { arrivals: [], effects: [] };
+    map.set(entry.operationId, seen);
+    (entry.kind === "arrival" ? seen.arrivals : seen.effects).push(entry);
+  }
+  return map;
+}
+
+function startedRuns(client: readonly ClientEvent[]): readonly RunRef[] {
+  const runs = new Map<string, RunRef>();
+  for (const event of client) if (event.op === "start") runs.set(runKey(event.run), event.run);
+  return [...runs.values()];
+}
+
+function wasAccepted(client: readonly ClientEvent[], ref: RunRef): boolean {
+  return client.some((event) => event.op === "start" && event.outcome === "ok" && runKey(event.run) === runKey(ref));
+}
+
+async function bookOf({ store, sagas }: Witnesses, ref: RunRef): Promise<Book | null> {
+  const record = await store.read(ref);
+  if (record === null) return null;
+  const [rows, log] = await Promise.all([store.ledger(ref), store.log(ref)]);
+  const saga = sagas.find((candidate) => candidate.name === record.saga && candidate.version === record.version);
+  return { ref, record, rows, log, saga };
+}
+
+/** Every operation id a row ever had: one for each generation of its key. */
+function idsOf(namespace: string, { ref, rows }: Book): readonly string[] {
+  return rows.flatMap((row) => {
+    const generations = Array.from({ length: row.call.generation }, (_, n) => ({
+      ...row,
+      call: { ...row.call, generation: n + 1 },
+    }));
+    return generations.flatMap((each) => [
+      operationId(namespace, ref, each),
+      operationId(namespace, ref, each, "undo"),
+    ]);
+  });
+}
