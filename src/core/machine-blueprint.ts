@@ -1,6 +1,6 @@
 /**
- * A private copy of a saga's machine that is safe to ask what would happen. The only file here that uses XState's own
- * functions.
+ * A private copy of a saga's machine that is safe to ask what would happen. The only file of the machine port that uses
+ * XState's own functions.
  * Owns: the copy and what is prepared once per saga (nodes by id, places that invoke steps, the one inert scope).
  * Invariants: B1 the user's machine is not touched. B2 an actor made by the copy does nothing. B3 a delay that is no
  * number is a throw, never "at once". B4 everything a transition asks for goes to the recording of the running `record`.
@@ -9,76 +9,81 @@ import {
   type AnyActor,
   type AnyActorLogic,
   type AnyActorScope,
+  type AnyMachineSnapshot,
   type AnyStateMachine,
   type AnyStateNode,
   createActor,
   raise,
 } from "xstate";
 import type { SagaSpec } from "../saga/spec.ts";
-import { note, type Recording } from "./machine-effects.ts";
-import type { Skeleton } from "./machine-state.ts";
-
-/** A place in the machine that invokes a step. */
-export interface Site {
-  readonly invoke: string;
-  readonly step: string;
-  readonly node: AnyStateNode;
-  /** Ids of the parallel regions around it, outermost first. */
-  readonly region: readonly string[];
-  /** Why it cannot be started; `null`: it can. */
-  readonly problem: string | null;
-}
+import { type HandedAction, note, type Recording, type Site } from "./machine-effects.ts";
 
 /** What is known of a saga's machine beforehand. */
 export interface Blueprint {
   readonly saga: SagaSpec;
   readonly machine: AnyStateMachine;
   readonly scope: AnyActorScope;
+  readonly recorder: Recorder;
   readonly nodes: ReadonlyMap<string, AnyStateNode>;
-  readonly sites: ReadonlyMap<string, Site>;
-  /** Entry markers of regions: what XState hands to the executor -> id of the region entered. */
-  readonly markers: ReadonlyMap<unknown, string>;
+  readonly sites: ReadonlyMap<string, PlacedSite>;
   /** Can the order in which XState holds active states show? Eventless transitions are taken in it. */
   readonly orderMatters: boolean;
-  /** Restored values by their JSON, so that each is resolved once (bounded by `machine-state.ts`). */
+  /** State values that were resolved before, by their JSON. Bounded by `machine-state.ts`. */
   readonly skeletons: Map<string, Skeleton>;
-  /** Where the running transition is written down. */
-  recording: Recording | null;
 }
 
-/** More eventless steps than this in one transition are a loop. */
+/** A site and its state. */
+export interface PlacedSite extends Site {
+  readonly node: AnyStateNode;
+}
+
+/** A state value, resolved: all of a snapshot that follows from it. */
+export interface Skeleton {
+  readonly snapshot: AnyMachineSnapshot;
+  /** Declared events that some transition of these states takes. */
+  readonly awaited: readonly string[];
+}
+
+/** Where the transition under way is written down. */
+interface Recorder {
+  current: Recording | null;
+  readonly sites: ReadonlyMap<string, Site>;
+  /** Entry actions of our own -> the region they stand in. */
+  readonly markers: Map<unknown, string>;
+}
+
+/** More steps than this in one transition are a loop. */
 const maxIterations = 1000;
 
 export function blueprintOf(saga: SagaSpec): Blueprint {
   const machine = privateCopy(saga.machine);
-  const nodes = nodesBelow(machine.root);
-  const markers = new Map<unknown, string>();
+  const nodes = nodesFrom(machine.root);
+  const sites = new Map(nodes.flatMap((node) => sitesOf(node, saga)).map((site) => [site.invoke, site]));
+  const recorder: Recorder = { current: null, sites, markers: new Map() };
   for (const node of nodes) {
-    vetNode(node, machine);
-    if (node.parent?.type === "parallel" && node.type !== "history") markEntry(node, markers);
+    vetNode(node, machine.implementations.delays);
+    if (isRegion(node)) markEntry(node, recorder);
   }
-  const blueprint: Blueprint = {
+  return {
     saga,
     machine,
-    scope: inertScope((write) => write(blueprint)),
+    scope: inertScope(recorder),
+    recorder,
     nodes: new Map(nodes.map((node) => [node.id, node])),
-    sites: new Map(nodes.flatMap((node) => sitesOf(node, saga)).map((site) => [site.invoke, site])),
-    markers,
-    orderMatters: nodes.some(({ type }) => type === "parallel") && nodes.some(({ always }) => always !== undefined),
+    sites,
+    orderMatters: nodes.some(isRegion) && nodes.some(({ always }) => always !== undefined),
     skeletons: new Map(),
-    recording: null,
   };
-  return blueprint;
 }
 
 /** Runs a piece of XState and writes down in `recording` what it asks for. */
-export function record<Result>(blueprint: Blueprint, recording: Recording, run: () => Result): Result {
-  const outer = blueprint.recording;
-  blueprint.recording = recording;
+export function record<Result>({ recorder }: Blueprint, recording: Recording, run: () => Result): Result {
+  const outer = recorder.current;
+  recorder.current = recording;
   try {
     return run();
   } finally {
-    blueprint.recording = outer;
+    recorder.current = outer;
   }
 }
 
@@ -88,15 +93,20 @@ function privateCopy(original: AnyStateMachine): AnyStateMachine {
     actors: mapValues(actors, () => inertLogic),
     actions: mapValues(actions, (action) => vetAction(action, delays)),
   });
-  machine.options = { ...machine.options, maxIterations: Math.min(machine.options.maxIterations ?? Infinity, maxIterations) };
+  const allowed = machine.options.maxIterations ?? maxIterations;
+  machine.options = { ...machine.options, maxIterations: Math.min(allowed, maxIterations) };
   return machine;
 }
 
-function nodesBelow(node: AnyStateNode): readonly AnyStateNode[] {
-  return [node, ...Object.values(node.states).flatMap((child) => nodesBelow(child))];
+function nodesFrom(node: AnyStateNode): readonly AnyStateNode[] {
+  return [node, ...Object.values(node.states).flatMap((child) => nodesFrom(child))];
 }
 
-function sitesOf(node: AnyStateNode, saga: SagaSpec): readonly Site[] {
+function isRegion(node: AnyStateNode): boolean {
+  return node.parent?.type === "parallel" && node.type !== "history";
+}
+
+function sitesOf(node: AnyStateNode, saga: SagaSpec): readonly PlacedSite[] {
   return node.invoke.map(({ id, src, systemId }) => {
     const step = String(src);
     const isStep = Object.hasOwn(saga.steps, step);
@@ -107,11 +117,11 @@ function sitesOf(node: AnyStateNode, saga: SagaSpec): readonly Site[] {
 
 function regionsAround(node: AnyStateNode): readonly string[] {
   const above = node.parent === undefined ? [] : regionsAround(node.parent);
-  return node.parent?.type === "parallel" ? [...above, node.id] : above;
+  return isRegion(node) ? [...above, node.id] : above;
 }
 
-/** XState does not say which states it entered: an entry action of our own does. */
-function markEntry(node: AnyStateNode, markers: Map<unknown, string>): void {
+/** XState does not tell which states were entered: an entry action of our own does. */
+function markEntry(node: AnyStateNode, { markers }: Recorder): void {
   const marker = (): void => undefined;
   markers.set(marker, node.id);
   node.entry = [marker, ...node.entry];
@@ -120,17 +130,17 @@ function markEntry(node: AnyStateNode, markers: Map<unknown, string>): void {
 // ---- actions ----
 
 type Delays = AnyStateMachine["implementations"]["delays"];
-/** What the built-in actions carry that matters here. XState types actions as opaque functions. */
+/** What the built-in actions carry that matters here; to XState's types they are opaque functions. */
 interface BuiltIn {
   (): void;
   readonly type?: string;
   readonly delay?: unknown;
-  readonly collect?: (args: { readonly enqueue: Enqueue }, params: unknown) => void;
+  readonly collect?: Collect;
 }
+type Collect = (args: { readonly enqueue: Enqueue }, params: unknown) => void;
 type Enqueue = ((action: unknown) => void) & Readonly<Record<string, unknown>>;
-type Raise = Parameters<typeof raise>;
 
-function vetNode(node: AnyStateNode, { implementations: { delays } }: AnyStateMachine): void {
+function vetNode(node: AnyStateNode, delays: Delays): void {
   const vetted = <Action>(actions: readonly Action[]): Action[] => actions.map((action) => vetAction(action, delays));
   node.entry = vetted(node.entry);
   node.exit = vetted(node.exit);
@@ -142,23 +152,20 @@ function vetNode(node: AnyStateNode, { implementations: { delays } }: AnyStateMa
 /** The action itself, or one in its place that cannot be misunderstood. */
 function vetAction<Action>(action: Action, delays: Delays): Action {
   if (typeof action !== "function") return action;
-  // A function among a machine's actions is a plain one or a built-in; what is put in its place is of the same kind.
+  // An action that is a function is a built-in or a plain one, and what takes its place is too.
   return vetFunction(action as BuiltIn & Action, delays) as Action;
 }
 
 function vetFunction(action: BuiltIn, delays: Delays): unknown {
-  const { delay, collect } = action;
-  if (action.type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
+  const { type, delay, collect } = action;
+  if (type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
     return Object.assign(() => undefined, action, { delay: checkedDelay(delay, delays) });
   }
-  if (action.type === "xstate.enqueueActions" && collect !== undefined) {
-    return Object.assign(() => undefined, action, {
-      collect: (args: { readonly enqueue: Enqueue }, params: unknown) =>
-        collect({ ...args, enqueue: vettedEnqueue(args.enqueue, delays) }, params),
-    });
+  if (type === "xstate.enqueueActions" && collect !== undefined) {
+    return Object.assign(() => undefined, action, { collect: vettedCollect(collect, delays) });
   }
   // XState makes these two itself for every invoke; written by hand they would pass for that.
-  return action.type === "xstate.spawnChild" || action.type === "xstate.stopChild" ? refused(action.type) : action;
+  return type === "xstate.spawnChild" || type === "xstate.stopChild" ? refused(type) : action;
 }
 
 /** XState raises at once what has a delay that is no number (a mistyped name, say). */
@@ -172,18 +179,24 @@ function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: u
   };
 }
 
-function vettedEnqueue(enqueue: Enqueue, delays: Delays): Enqueue {
-  const vetted = (action: unknown): void => enqueue(vetAction(action, delays));
-  return Object.assign(vetted, enqueue, {
-    raise: (...parts: Raise) => vetted(raise(...parts)),
-    spawnChild: () => vetted(refused("xstate.spawnChild")),
-    stopChild: () => vetted(refused("xstate.stopChild")),
-  });
+function vettedCollect(collect: Collect, delays: Delays): Collect {
+  return (args, params) => {
+    const vetted = (action: unknown): void => args.enqueue(vetAction(action, delays));
+    const enqueue = Object.assign(vetted, args.enqueue, {
+      raise: (...parts: readonly unknown[]) => vetted(untypedRaise(...parts)),
+      spawnChild: () => vetted(refused("xstate.spawnChild")),
+      stopChild: () => vetted(refused("xstate.stopChild")),
+    });
+    collect({ ...args, enqueue }, params);
+  };
 }
 
-/** A plain function, which the recording refuses by name. */
+/** Its parameters are typed by machine, and this machine is not known by type. */
+const untypedRaise = raise as unknown as (...parts: readonly unknown[]) => unknown;
+
+/** A plain function, which the recording refuses by its name. */
 function refused(type: string): () => void {
-  return Object.defineProperty(() => undefined, "name", { value: `${type} by hand` });
+  return Object.defineProperty(() => undefined, "name", { value: `${type} (by hand)` });
 }
 
 // ---- actors ----
@@ -195,11 +208,11 @@ const inertLogic: AnyActorLogic = {
   getPersistedSnapshot: () => inertSnapshot,
 };
 
-/** XState's `createInertActorScope`, made once: it would compute the machine's initial state on every transition. */
-function inertScope(locate: (write: (blueprint: Blueprint) => void) => void): AnyActorScope {
-  const misuse = (what: string) => () => locate(({ recording }) => recording?.defects.push(what));
+/** XState's `createInertActorScope`, made once: it computes the machine's initial state each time. */
+function inertScope(recorder: Recorder): AnyActorScope {
+  const misuse = (what: string) => () => void recorder.current?.defects.push(what);
   const self: AnyActor = createActor(inertLogic);
-  self.send = misuse("something is sent to the machine itself, which is lost; use raise()");
+  self.send = misuse("something is sent to the machine itself and would be lost; use raise()");
   return {
     self,
     id: self.id,
@@ -208,12 +221,22 @@ function inertScope(locate: (write: (blueprint: Blueprint) => void) => void): An
     logger: () => undefined,
     emit: () => undefined,
     stopChild: () => undefined,
-    // Only the `spawn` of an assign calls this: what is deferred otherwise is deferred by actions, which nobody executes.
-    defer: misuse("an actor is spawned in an assign; only invoked steps can be kept"),
-    actionExecutor: (action) => locate((blueprint) => blueprint.recording && note(blueprint.recording, action, blueprint)),
+    // Only the `spawn` of an assign comes here: everything else is deferred by executing an action, which nobody does.
+    defer: misuse("an actor is spawned in an assign; only an invoked step can be kept"),
+    actionExecutor: (action) => write(recorder, action),
   };
 }
 
-function mapValues<Value, Mapped>(record: Readonly<Record<string, Value>>, map: (value: Value) => Mapped) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+function write({ current, sites, markers }: Recorder, action: HandedAction): void {
+  if (current === null) return;
+  const region = markers.get(action.exec);
+  if (region === undefined) note(current, action, sites);
+  else current.entered.add(region);
+}
+
+function mapValues<Value, Mapped>(
+  values: Readonly<Record<string, Value>>,
+  map: (value: Value) => Mapped,
+): Record<string, Mapped> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
 }

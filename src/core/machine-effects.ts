@@ -4,12 +4,20 @@
  * Invariants: E1 what is not known is a defect, never passed over. E2 a start (or timer) that is stopped (cancelled) in
  * the same transition was never asked for.
  */
-import type { ExecutableActionsFrom } from "xstate";
 import { toJson } from "../saga/index.ts";
 import type { Json } from "../saga/spec.ts";
-import type { Blueprint } from "./machine-blueprint.ts";
-import { isReserved } from "./machine-events.ts";
+import { isReserved, isTimerName } from "./machine-events.ts";
 import type { MachineEffect } from "./machine-port.ts";
+
+/** A place in the machine that invokes a step. */
+export interface Site {
+  readonly invoke: string;
+  readonly step: string;
+  /** Ids of the parallel regions around it, outermost first. */
+  readonly region: readonly string[];
+  /** Why it cannot be started; `null`: it can. */
+  readonly problem: string | null;
+}
 
 /** What one transition asked for so far. */
 export interface Recording {
@@ -21,39 +29,44 @@ export interface Recording {
   raises: number;
 }
 
-export function newRecording(raises: number): Recording {
-  return { effects: [], entered: new Set(), defects: [], raises };
+export function newRecording(): Recording {
+  return { effects: [], entered: new Set(), defects: [], raises: 0 };
 }
 
-/** An action as XState 5 gives it. `params` belong to `type`: XState's `*.resolve` functions say what is in them. */
-type Executable =
-  | { readonly type: "xstate.spawnChild"; readonly params: SpawnParams }
+/** An action as XState hands it over; what is in `params` depends on `type` (its `resolve*` functions say what). */
+export interface HandedAction {
+  readonly type: string;
+  readonly params: unknown;
+  readonly exec: unknown;
+}
+
+/** The params of the actions that are known. */
+type KnownAction =
+  | { readonly type: "xstate.spawnChild"; readonly params: { readonly id: string; readonly input: unknown } }
   | { readonly type: "xstate.stopChild"; readonly params: { readonly id: string } | undefined }
   | { readonly type: "xstate.raise"; readonly params: RaiseParams }
   | { readonly type: "xstate.cancel"; readonly params: { readonly sendId: unknown } }
   | { readonly type: "xstate.emit"; readonly params: { readonly event: unknown } }
-  | { readonly type: "xstate.log"; readonly params: { readonly value: unknown; readonly label: unknown } };
-interface SpawnParams {
-  readonly id: string;
-  readonly input: unknown;
-}
+  | { readonly type: "xstate.log"; readonly params: LogParams };
 interface RaiseParams {
-  readonly event: unknown;
+  readonly event: { readonly type: string };
   readonly id: unknown;
   readonly delay: unknown;
 }
+interface LogParams {
+  readonly value: unknown;
+  readonly label: unknown;
+}
 
 /** Writes down one action. */
-export function note(recording: Recording, given: { readonly type: string; readonly exec: unknown }, blueprint: Blueprint) {
-  const region = blueprint.markers.get(given.exec);
-  if (region !== undefined) return recording.entered.add(region);
-  // Told apart by `type`, as in XState; anything else falls out of the switch.
-  const action = given as unknown as Executable;
+export function note(recording: Recording, given: HandedAction, sites: ReadonlyMap<string, Site>): void {
+  // Told apart by `type`, as XState does; the set is open, hence the default.
+  const action = given as HandedAction & KnownAction;
   switch (action.type) {
     case "xstate.spawnChild":
-      return noteStart(recording, action.params, blueprint);
+      return noteStart(recording, action.params, sites);
     case "xstate.stopChild":
-      return action.params && noteStop(recording, action.params.id);
+      return noteStop(recording, action.params?.id);
     case "xstate.raise":
       return noteRaise(recording, action.params);
     case "xstate.cancel":
@@ -61,7 +74,79 @@ export function note(recording: Recording, given: { readonly type: string; reado
     case "xstate.emit":
       return noteEmitted(recording, action.params.event);
     case "xstate.log":
-      return recording.effects.push({ type: "logged", message: messageOf(action.params) });
+      return noteLogged(recording, action.params);
+    default:
+      recording.defects.push(`the action ${given.type} is none that a saga may have`);
   }
-  return recording.defects.push(`the action ${given.type} is none that a saga may have`);
+}
+
+function noteStart(
+  { effects, defects }: Recording,
+  { id, input }: { readonly id: string; readonly input: unknown },
+  sites: ReadonlyMap<string, Site>,
+): void {
+  // Spawns by hand were replaced beforehand (machine-blueprint.ts): what comes here is an invoke, so it has a site.
+  const site = sites.get(id) as Site;
+  if (site.problem !== null) defects.push(`the invoked "${site.step}" ${site.problem}`);
+  effects.push({ type: "start", invoke: id, step: site.step, input, region: site.region });
+}
+
+function noteStop({ effects }: Recording, id: string | undefined): void {
+  // XState stops by id whether or not there is something to stop.
+  if (id === undefined) return;
+  const started = effects.findIndex((effect) => effect.type === "start" && effect.invoke === id);
+  if (started === -1) effects.push({ type: "stop", invoke: id });
+  else effects.splice(started, 1);
+}
+
+function noteRaise(recording: Recording, { event, id, delay }: RaiseParams): void {
+  if (delay === undefined) return noteImmediate(recording, event);
+  if (typeof delay !== "number" || !Number.isFinite(delay) || delay < 0) {
+    recording.defects.push(`the delay of ${event.type} is ${String(delay)}, not a finite number of ms from 0`);
+    return;
+  }
+  if (!isTimerName(event.type)) {
+    recording.defects.push(`the event name ${event.type} of a delayed raise is reserved`);
+    return;
+  }
+  const json = checked(recording, event, "a raised event");
+  // It is an object with a `type`: XState has read that.
+  const fields = json as Extract<MachineEffect, { type: "timer" }>["event"];
+  const name = typeof id === "string" ? id : `reprise.raise.${++recording.raises}`;
+  recording.effects.push({ type: "timer", id: name, delayMs: Math.ceil(delay), event: fields });
+}
+
+/** XState takes it within the same transition: there is nothing to ask for. */
+function noteImmediate({ defects }: Recording, { type }: { readonly type: string }): void {
+  if (isReserved(type)) defects.push(`the event name ${type} of a raise is reserved`);
+}
+
+function noteCancel({ effects }: Recording, id: string): void {
+  const set = effects.findIndex((effect) => effect.type === "timer" && effect.id === id);
+  if (set !== -1) effects.splice(set, 1);
+  // An older timer may have the same id.
+  effects.push({ type: "timer_cancel", id });
+}
+
+function noteEmitted(recording: Recording, event: unknown): void {
+  recording.effects.push({ type: "emitted", event: checked(recording, event, "an emitted event") });
+}
+
+function noteLogged({ effects }: Recording, { value, label }: LogParams): void {
+  const message = legible(value);
+  effects.push({ type: "logged", message: label === undefined ? message : { label: String(label), value: message } });
+}
+
+/** A run is not parked over a log line. */
+function legible(value: unknown): Json {
+  if (value === undefined) return null;
+  const json = toJson(value);
+  return json.ok ? json.value : `(not JSON: ${json.problem})`;
+}
+
+function checked({ defects }: Recording, value: unknown, what: string): Json {
+  const json = toJson(value);
+  if (json.ok) return json.value;
+  defects.push(`${what} is not JSON: ${json.problem}`);
+  return null;
 }

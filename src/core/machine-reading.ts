@@ -1,0 +1,52 @@
+/**
+ * What can be read off a set of active states: where a machine stands, what it waits for, how it has ended.
+ * Owns: the meaning of `unwind` tags and of forbidden transitions. Invariant: nothing of the user's is called here.
+ */
+import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
+import type { Turn } from "./machine-port.ts";
+
+type Ended = Extract<Turn, { ok: true }>["ended"];
+
+/** The tag of a final state that fails the run and has undone what was done. */
+const unwindTag = "unwind";
+
+/** How the machine has ended in this snapshot; `failedAt`: the state whose step failed, if that is what was told. */
+export function endOf(snapshot: AnyMachineSnapshot, failedAt: AnyStateNode | null): Ended {
+  if (snapshot.status === "active") return null;
+  const { root } = snapshot.machine;
+  if (snapshot.status === "error") return { how: "error", at: (failedAt ?? root).id };
+  const finals = snapshot._nodes.filter((node) => isEnding(node, root));
+  const unwinding = finals.find(({ tags }) => tags.includes(unwindTag));
+  if (unwinding !== undefined) return { how: "unwind", at: unwinding.id };
+  return { how: "completed", at: finals.length === 1 ? (finals[0] as AnyStateNode).id : root.id };
+}
+
+/** A final child of the root, or of a region of a parallel root. */
+function isEnding({ type, parent }: AnyStateNode, root: AnyStateNode): boolean {
+  return type === "final" && (parent === root || (root.type === "parallel" && parent?.parent === root));
+}
+
+/** `EVENT: undefined` and `EVENT: {}` are transitions too: they are taken, keep the parents from it, and do nothing. */
+export function doesSomething(transition: { readonly target: unknown; readonly actions: readonly unknown[] }): boolean {
+  return transition.target !== undefined || transition.actions.length > 0;
+}
+
+/** Which of `events` some transition of the active states takes, guards aside. */
+export function awaitedIn(snapshot: AnyMachineSnapshot, events: readonly string[]): readonly string[] {
+  const active = new Set<AnyStateNode>(snapshot._nodes);
+  return events.filter((event) => reach(snapshot.machine.root, event, active) === "taken");
+}
+
+/** What becomes of an event that is offered to `node` and what is active in it, innermost first, as XState does. */
+function reach(node: AnyStateNode, event: string, active: ReadonlySet<AnyStateNode>): "taken" | "kept" | "passed" {
+  const inner = Object.values(node.states)
+    .filter((child) => active.has(child))
+    .map((child) => reach(child, event, active));
+  if (inner.includes("taken")) return "taken";
+  if (inner.includes("kept")) return "kept";
+  for (const transition of node.transitions.get(event) ?? []) {
+    if (doesSomething(transition)) return "taken";
+    if (transition.guard === undefined) return "kept";
+  }
+  return "passed";
+}

@@ -1,0 +1,177 @@
+/**
+ * The machine port over XState 5: asks a saga's machine what follows from an event, and starts, sends, waits and
+ * forgets nothing itself. The other `machine-*.ts` are its parts; nobody else knows them.
+ * Owns: what makes a transition a defect. Invariants: those of machine-port.ts, and X1 nothing is fed to a machine that
+ * has ended, X2 an outcome is only fed while the state that invoked it is active, X3 whatever a user's function throws
+ * becomes a defect.
+ */
+import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
+import type { SagaSpec } from "../saga/spec.ts";
+import { type Blueprint, blueprintOf, record } from "./machine-blueprint.ts";
+import { newRecording, type Recording } from "./machine-effects.ts";
+import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
+import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
+import { doesSomething, endOf } from "./machine-reading.ts";
+import { type Before, contextOf, restore, type Surroundings, skeletonOf, store } from "./machine-state.ts";
+
+const machines = new WeakMap<SagaSpec, Machine>();
+
+/** The pure functions over a saga's machine; the same ones for the same saga. */
+export function machineOf(saga: SagaSpec): Machine {
+  const known = machines.get(saga);
+  if (known !== undefined) return known;
+  const blueprint = blueprintOf(saga);
+  const machine: Machine = {
+    saga,
+    initial: (view) => initial(blueprint, view),
+    transition: (state, event, view) => transition(blueprint, state, event, view),
+    accepts: (state, event, view) => accepts(blueprint, state, event, view),
+    awaited: (state) => awaited(blueprint, state),
+    blocked: (state) => blocked(blueprint, state),
+  };
+  machines.set(saga, machine);
+  return machine;
+}
+
+/** For restoring without asking anything. */
+const nowhere: Surroundings = { view: { input: null, results: {}, invocations: new Map() }, settled: null };
+
+function blocked(blueprint: Blueprint, state: MachineState): string | null {
+  // An ended machine is never asked again.
+  if (state.status !== "active") return null;
+  try {
+    restore(blueprint, state, nowhere);
+    return null;
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
+
+function awaited(blueprint: Blueprint, state: MachineState): readonly string[] {
+  if (state.status !== "active" || blocked(blueprint, state) !== null) return [];
+  return skeletonOf(blueprint, state.value).awaited;
+}
+
+function initial(blueprint: Blueprint, view: MachineView): Turn {
+  const { machine, saga, scope } = blueprint;
+  const ofBuilder = saga.context === "results";
+  return attempt(blueprint, (recording) => {
+    if (ofBuilder) machine.config = { ...machine.config, context: contextOf(view) };
+    const after = machine.getInitialSnapshot(scope, ofBuilder ? view.input : copyJson(view.input));
+    return turnOf(blueprint, recording, { before: null, after, invoking: null });
+  });
+}
+
+function transition(blueprint: Blueprint, state: MachineState, event: MachineEvent, view: MachineView): Turn {
+  return attempt(
+    blueprint,
+    (recording) => {
+      if (state.status !== "active")
+        throw new Error(`the machine has ended (${state.status}): nothing moves it any more`);
+      const snapshot = restore(blueprint, state, { view, settled: invokeOf(event) });
+      const invoking = invokingNode(blueprint, snapshot, event);
+      recording.raises = state.raises ?? 0;
+      const after = blueprint.machine.transition(snapshot, toFed(event, blueprint.saga.events), blueprint.scope);
+      return turnOf(blueprint, recording, { before: { state, snapshot }, after, invoking });
+    },
+    { state, event },
+  );
+}
+
+/** Whatever is thrown, or was noted as wrong, is a defect. */
+function attempt(
+  blueprint: Blueprint,
+  run: (recording: Recording) => Turn,
+  asked: { readonly state: MachineState; readonly event: MachineEvent } | null = null,
+): Turn {
+  const recording = newRecording();
+  const { defects } = recording;
+  let turn: Turn | null = null;
+  try {
+    turn = record(blueprint, recording, () => run(recording));
+  } catch (error) {
+    defects.push(wordsOf(error));
+  }
+  if (turn !== null && defects.length === 0) return turn;
+  const where = asked === null ? "the start" : `${JSON.stringify(asked.state.value)} on ${nameOf(asked.event)}`;
+  return { ok: false, defect: defects.join("; "), where };
+}
+
+/** What XState made of it. */
+interface Outcome {
+  readonly before: Before | null;
+  readonly after: AnyMachineSnapshot;
+  /** The state whose invocation has ended, if that is what was told. */
+  readonly invoking: AnyStateNode | null;
+}
+
+function turnOf(blueprint: Blueprint, recording: Recording, { before, after, invoking }: Outcome): Turn {
+  // XState keeps what is thrown at the start, it does not throw it. Told of a failure, it ends with that.
+  if (after.status === "error" && invoking === null) throw after.error;
+  const { effects, entered, raises } = recording;
+  const state = store(blueprint, after, before, raises);
+  return { ok: true, state, effects, entered: [...entered], ended: endOf(after, invoking) };
+}
+
+/** The active state that invoked what has ended; `null` for other events. Throws where there is none (any more). */
+function invokingNode(blueprint: Blueprint, snapshot: AnyMachineSnapshot, event: MachineEvent): AnyStateNode | null {
+  const invoke = invokeOf(event);
+  if (invoke === null) return null;
+  const site = blueprint.sites.get(invoke);
+  if (site === undefined) throw new Error(`no state of this machine invokes ${invoke}`);
+  if (!snapshot._nodes.includes(site.node)) throw new Error(`${site.node.id}, which invoked ${invoke}, was left`);
+  return site.node;
+}
+
+function accepts(
+  blueprint: Blueprint,
+  state: MachineState,
+  event: MachineEvent,
+  view: MachineView,
+): ReturnType<Machine["accepts"]> {
+  if (state.status !== "active") return "ignored";
+  const fed = fedOrNull(event, blueprint.saga);
+  if (fed === null) return "ignored";
+  try {
+    const snapshot = restore(blueprint, state, { view, settled: null });
+    const taken: readonly { readonly target: unknown; readonly actions: readonly unknown[] }[] = record(
+      blueprint,
+      newRecording(),
+      () => blueprint.machine.getTransitionData(snapshot, fed),
+    );
+    if (taken.length === 0) return "ignored";
+    return event.type !== "external" || taken.some(doesSomething) ? "taken" : "forbidden";
+  } catch {
+    // A guard that throws, a state that cannot be restored: `transition` says it, and nothing is lost before that.
+    return "taken";
+  }
+}
+
+function fedOrNull(event: MachineEvent, saga: SagaSpec): FedEvent | null {
+  try {
+    return toFed(event, saga.events);
+  } catch {
+    return null;
+  }
+}
+
+function invokeOf(event: MachineEvent): string | null {
+  return event.type === "outcome" || event.type === "failure" ? event.invoke : null;
+}
+
+function nameOf(event: MachineEvent): string {
+  switch (event.type) {
+    case "outcome":
+      return `the outcome of ${event.invoke}`;
+    case "failure":
+      return `the failure of ${event.invoke}`;
+    case "timer":
+      return event.event.type;
+    case "external":
+      return event.event;
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
