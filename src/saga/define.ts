@@ -5,7 +5,7 @@
 import type { AnyStateMachine } from "xstate";
 import type { ZodType } from "zod";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
-import { machineErrors } from "./lint.ts";
+import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
 import { isObjectSchema, schemaProblems } from "./schema.ts";
 import type { SagaSpec, StepSpec } from "./spec.ts";

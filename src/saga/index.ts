@@ -13,6 +13,7 @@ export {
 } from "./define.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
 export { type Checked, jsonProblem, maxJsonDepth, toJson } from "./json.ts";
+export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";
 export {
   type Absent,

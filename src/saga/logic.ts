@@ -4,10 +4,13 @@
  */
 import {
   type AnyStateMachine,
+  and,
   assign,
   createMachine,
   fromPromise,
   type NonReducibleUnknown,
+  not,
+  or,
   type PromiseActorLogic,
 } from "xstate";
 import { RepriseError } from "../errors.ts";
@@ -91,4 +94,14 @@ export function keepResult(name: string, read: (event: Readonly<Record<string, u
   return assign(({ context, event }) => ({
     results: { ...(context["results"] as object), [name]: read(event) },
   }));
+}
+
+/** XState's guards over guards, known by what they do: their function names do not survive a minifier. */
+const combinators: ReadonlyMap<unknown, string> = new Map<unknown, string>(
+  [and([]), or([]), not("")].map((guard, index) => [Reflect.get(guard, "check"), ["and", "or", "not"][index] ?? ""]),
+);
+
+/** `and`, `or` or `not`; `null`: the guard is none of them. */
+export function combinatorOf(guard: object): string | null {
+  return combinators.get(Reflect.get(guard, "check")) ?? null;
 }

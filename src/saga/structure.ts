@@ -3,8 +3,10 @@
  * targets in order, invoked steps, delays, tags, string names of guards and actions, effect classes. Invariant: nothing
  * that a bundler, a formatter or a renamed function can change is in it, nor any schema.
  */
-import type { AnyStateNode, AnyTransitionDefinition } from "xstate";
+import type { AnyStateNode } from "xstate";
 import type { Saga } from "./define.ts";
+import { childrenOf, type Edge, edgesOf, field, graphOf, list } from "./inspect.ts";
+import { combinatorOf } from "./logic.ts";
 import type { Json, StepSpec } from "./spec.ts";
 
 /** The structure of a saga as JSON with keys in a fixed order of meaning; digest it to pin runs. */
@@ -14,10 +16,14 @@ export function structureOf(saga: Saga): Json {
   return {
     context: spec.context,
     events: Object.keys(spec.events).sort(),
-    steps: sorted(spec.steps, stepStructure),
+    steps: sorted(invokedSteps(saga), stepStructure),
     delays: sorted(machine.implementations.delays, (delay) => (typeof delay === "number" ? delay : "inline")),
     root: nodeStructure(machine.root),
   };
+}
+
+function invokedSteps({ spec }: Saga): Readonly<Record<string, StepSpec>> {
+  return Object.fromEntries(graphOf(spec.machine).calls.map((call) => [call.spec.name, call.spec]));
 }
 
 function sorted<Value>(record: Readonly<Record<string, Value>>, form: (value: Value) => Json): Json {
@@ -30,7 +36,6 @@ function stepStructure(step: StepSpec): Json {
 }
 
 function nodeStructure(node: AnyStateNode): Json {
-  const children = Object.values(node.states) as readonly AnyStateNode[];
   return {
     id: node.id,
     type: node.type,
@@ -43,23 +48,22 @@ function nodeStructure(node: AnyStateNode): Json {
       "invoke",
       node.invoke.map((invoke) => ({ id: invoke.id, step: String(invoke.src) })),
     ),
-    ...optional("transitions", transitionsOf(node).map(transitionStructure)),
-    ...optional("states", children.map(nodeStructure)),
+    ...optional("transitions", edgesOf(node).map(transitionStructure)),
+    ...optional("states", childrenOf(node).map(nodeStructure)),
   };
 }
 
 /** In the order in which XState tries them. */
-function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
-  return [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
-}
-
-function transitionStructure(transition: AnyTransitionDefinition): Json {
+function transitionStructure(edge: Edge): Json {
   return {
-    event: transition.eventType,
-    ...optional("target", transition.target?.map((target) => target.id) ?? null),
-    ...optional("reenter", transition.reenter || null),
-    ...optional("guard", guardStructure(transition.guard)),
-    ...optional("actions", transition.actions.map(actionStructure)),
+    event: edge.event,
+    ...optional(
+      "targets",
+      edge.targets.map((target) => target.id),
+    ),
+    ...optional("reenter", edge.reenter || null),
+    ...optional("guard", guardStructure(edge.guard)),
+    ...optional("actions", edge.actions.map(actionStructure)),
   };
 }
 
@@ -70,27 +74,25 @@ function optional(key: string, value: Json): { readonly [key: string]: Json } {
 
 function actionStructure(action: unknown): Json {
   if (typeof action === "string") return action;
-  const type = field(action, "type");
   // A built-in action is a function that names its kind; any other function is inline.
-  return typeof type === "string" ? type : "inline";
+  const type = field(action, "type");
+  if (typeof type !== "string") return "inline";
+  const event = field(field(action, "event"), "type");
+  const delay = field(action, "delay");
+  return [
+    type,
+    typeof event === "string" ? event : null,
+    typeof delay === "string" || typeof delay === "number" ? delay : null,
+  ].filter((part) => part !== null);
 }
 
 function guardStructure(guard: unknown): Json {
   if (guard === undefined || guard === null) return null;
   if (typeof guard === "string") return guard;
-  const inner = field(guard, "guards");
-  // Only the three combinators of XState carry `guards`; their function names are XState's, not the user's.
-  if (Array.isArray(inner)) return { all: inner.map(guardStructure) };
+  if (typeof guard === "function") {
+    const combinator = combinatorOf(guard);
+    return combinator === null ? "inline" : { [combinator]: list(field(guard, "guards")).map(guardStructure) };
+  }
   const type = field(guard, "type");
   return typeof type === "string" ? type : "inline";
-}
-
-function field(value: unknown, key: string): unknown {
-  const has = (typeof value === "object" && value !== null) || typeof value === "function";
-  return has ? (value as unknown as Readonly<Record<string, unknown>>)[key] : undefined;
-}
-
-function list(value: unknown): readonly unknown[] {
-  if (value === undefined) return [];
-  return Array.isArray(value) ? value : [value];
 }
