@@ -1,0 +1,19 @@
+export {
+  type CallFault,
+  FakeWorld,
+  type FakeWorldOptions,
+  type Fault,
+  type FaultKind,
+  type HeldHandle,
+  type ServiceProfile,
+  type WorldArrival,
+  type WorldCall,
+  type WorldClock,
+  type WorldEffect,
+  type WorldEntry,
+  WorldRefusal,
+  type WorldReply,
+} from "./fake-world.ts";
+export { type CallOptions, WorldCallError, type WorldClient, worldClient } from "./fake-world-client.ts";
+export { type HeldRemotely, type WorldControl, worldControl } from "./fake-world-control.ts";
+export { serveFakeWorld, type WorldServer } from "./fake-world-server.ts";
