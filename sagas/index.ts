@@ -1,0 +1,8 @@
+/** Every saga there is: what a worker serves and what a client may start. */
+import { order } from "./order.ts";
+import { trip } from "./trip.ts";
+
+export const sagas = [order, trip] as const;
+
+export { Order, order } from "./order.ts";
+export { trip } from "./trip.ts";
