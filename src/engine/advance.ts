@@ -52,6 +52,8 @@ export class Driver implements LeaseHolder {
   readonly #time: StoreTime;
   readonly #calls: Calls;
   readonly #ref: RunRef;
+  /** Called when an outcome was committed: what was held against the run before is over. */
+  readonly #cleared: () => void;
   #run: Run;
   #mail: DriverFact[];
   #wakeUp: (() => void) | null = null;
@@ -61,9 +63,15 @@ export class Driver implements LeaseHolder {
   #lost = false;
   #expelled = false;
 
-  constructor(context: EngineContext, held: (holder: LeaseHolder) => HeldLease, acquired: Acquired) {
+  constructor(
+    context: EngineContext,
+    held: (holder: LeaseHolder) => HeldLease,
+    acquired: Acquired,
+    cleared: () => void,
+  ) {
     this.#context = context;
     this.#held = held(this);
+    this.#cleared = cleared;
     this.#ref = this.#held.ref.run;
     this.#machine = acquired.machine;
     this.#time = new StoreTime(context.clock, acquired.now);
@@ -180,6 +188,7 @@ export class Driver implements LeaseHolder {
     this.#run = decision.run;
     if (commit !== null) {
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
+      if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
     this.#calls.begin(decision, written.sentAt, this.#lost ? "the lease was lost" : objection(written.inbox));
@@ -297,6 +306,8 @@ function highest(entries: readonly InboxEntry[], least: number): number {
 
 /** Why calls must not be begun because of what came with the commit's answer; `null`: nothing against it. */
 function objection(entries: readonly InboxEntry[]): string | null {
-  const found = entries.find(({ body }) => body.type === "cancel" || (body.type === "control" && body.control === "pause"));
+  const found = entries.find(
+    ({ body }) => body.type === "cancel" || (body.type === "control" && body.control === "pause"),
+  );
   return found === undefined ? null : found.body.type === "cancel" ? "a cancel is at hand" : "a pause is at hand";
 }

@@ -76,7 +76,9 @@ export function userContext(parts: ContextParts): CallContext & { readonly [Key 
 }
 
 function stepLog({ sink, run, step, operationId }: ContextParts): StepLog {
-  const at = (level: StepLine["level"]) => (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
-    sink({ level, message, facts, run, step, operationId });
+  const at =
+    (level: StepLine["level"]) =>
+    (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
+      sink({ level, message, facts, run, step, operationId });
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }

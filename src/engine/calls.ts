@@ -5,7 +5,7 @@
  * `startWithinMs` after its grant was sent. K3 what is said after the driver gave a call up is handed in as late.
  */
 import type { CallOrder, Decision, Machine, Run } from "../core/index.ts";
-import { type EngineContext, identityOf, trouble } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, trouble } from "./context.ts";
 import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
@@ -113,20 +113,11 @@ export class Calls {
   }
 
   async #afterBarrier(flight: Flight, sentAt: number): Promise<void> {
-    const durable = await this.#isDurable();
+    const durable = await isDurable(this.#context);
     const refusal = durable ? this.#refusal(sentAt) : "store_not_durable";
     if (refusal === null && !flight.aborted) return this.#call(flight);
     this.#land(flight);
     this.#refuse(flight.order, refusal ?? "aborted");
-  }
-
-  async #isDurable(): Promise<boolean> {
-    try {
-      return await this.#context.store.barrier(this.#context.settings.barrierMs);
-    } catch (error) {
-      trouble(this.#context, "barrier", error);
-      return false;
-    }
   }
 
   #refusal(sentAt: number): string | null {

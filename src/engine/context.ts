@@ -6,8 +6,8 @@ import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
 import type { Leases } from "./lease.ts";
 import { messageOf } from "./outcome.ts";
-import { resendMs } from "./settings.ts";
 import type { EngineSettings } from "./settings.ts";
+import { resendMs } from "./settings.ts";
 
 export interface EnginePorts {
   readonly store: Store;
@@ -69,6 +69,23 @@ export function pause(clock: Clock, ms: number): Promise<void> {
   });
 }
 
+/** Did the work end within `ms`? Leaves no timer behind. */
+export function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => resolve(false));
+    work.then(
+      () => {
+        cancel();
+        resolve(true);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
+  });
+}
+
 /**
  * Sends one request again, unchanged, until it is answered or the process ends (`null`). `sentAt` is when it was first
  * sent, by the monotonic clock; `request` must be idempotent.
@@ -88,5 +105,16 @@ export async function untilAnswered<Answer>(
       await pause(context.clock, delay);
       delay = Math.min(delay * 2, resendMs.most);
     }
+  }
+}
+
+/** Waits until what the store has acknowledged is durable, where that is not a matter of course. */
+export async function isDurable(context: EngineContext): Promise<boolean> {
+  if (!context.needsBarrier) return true;
+  try {
+    return await context.store.barrier(context.settings.barrierMs);
+  } catch (error) {
+    trouble(context, "barrier", error);
+    return false;
   }
 }

@@ -92,7 +92,9 @@ class RunningCall implements Invocation {
     const fact = (): OutcomeFact =>
       order.kind === "probe" ? probeFailed(order, "no answer in time") : resultFact(order, leftBehind(order, cause));
     this.#cancelTimer = this.#deps.clock.after(this.#deps.abortGraceMs, () => this.#report(fact()));
-    this.#signal.abort(new DOMException(`the call was ${cause === "timeout" ? "too slow" : "aborted"}`, abortName(cause)));
+    this.#signal.abort(
+      new DOMException(`the call was ${cause === "timeout" ? "too slow" : "aborted"}`, abortName(cause)),
+    );
   }
 
   #report(fact: OutcomeFact): void {

@@ -56,8 +56,7 @@ export function bullmqWakeUps(options: BullmqWakeUpsOptions): WakeUps {
   }
 
   return {
-    wake: (wakeUps) =>
-      addAll(grouped(wakeUps, (wakeUp) => queueOf(wakeUp.lane, poolQueue(wakeUp.pool)), wakeNudge)),
+    wake: (wakeUps) => addAll(grouped(wakeUps, (wakeUp) => queueOf(wakeUp.lane, poolQueue(wakeUp.pool)), wakeNudge)),
     offer: (jobs) => addAll(grouped(jobs, (job) => queueOf(stepLane, stepQueue(job.queue)), stepNudge)),
     close: () => {
       closing ??= Promise.all([...queues.values()].map((queue) => queue.close())).then(() => undefined);

@@ -1,0 +1,122 @@
+/**
+ * From a wake-up to a driver. Owns: winning the lease, and the runs this worker must give back untouched: those of a saga
+ * it does not serve, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
+ * W2 one suspect is driven at a time (a process that dies with it accuses nobody else). W3 nothing is acquired while the
+ * worker stops, nor while it lets the owners of expired leases go first.
+ */
+import { type AcquireAnswer, type LeaseRef, type RunRef, runKey, type Timed } from "../core/index.ts";
+import { Driver } from "./advance.ts";
+import { type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
+import type { HeldLease, LeaseHolder } from "./lease.ts";
+import { handBackMs } from "./settings.ts";
+import type { Suspects } from "./suspects.ts";
+
+type Won = Timed<Extract<AcquireAnswer, { answer: "OK" }>>;
+
+/** How often an acquire without an answer is sent again; afterwards the due index brings the run back. */
+const acquireTries = 3;
+/** Runs whose hand-backs are counted; beyond it the oldest start again at the first delay. */
+const maxRemembered = 10_000;
+
+export interface AcquirerOptions {
+  readonly context: EngineContext;
+  readonly suspects: Suspects;
+  /** Every driver under way, so that a stopping worker can speak to them. */
+  readonly drivers: Set<Driver>;
+}
+
+export class Acquirer {
+  readonly #options: AcquirerOptions;
+  readonly #handBacks = new Map<string, number>();
+
+  constructor(options: AcquirerOptions) {
+    this.#options = options;
+  }
+
+  /** Drives the run as far as this worker can; resolves when it has nothing more to do for it. */
+  async advance(run: RunRef): Promise<void> {
+    const { context } = this.#options;
+    if (context.isStopping()) return;
+    const token = context.ids.next();
+    const acquired = await this.#acquire(run, token);
+    if (acquired === null) return;
+    const { answer, sentAt } = acquired;
+    const lease: LeaseRef = { run, owner: context.owner, fence: answer.fence, token };
+    await this.#serve(lease, answer, sentAt);
+  }
+
+  /** `null`: somebody else has it, it is over, or the store did not answer. */
+  async #acquire(run: RunRef, token: string): Promise<{ readonly answer: Won; readonly sentAt: number } | null> {
+    const { context } = this.#options;
+    const { clock, store, owner, settings } = context;
+    for (let tries = 1; ; tries += 1) {
+      const sentAt = clock.monotonicMs();
+      try {
+        const answer = await store.acquire({ run, owner, token, leaseMs: settings.leaseMs });
+        return answer.answer === "OK" ? { answer, sentAt } : null;
+      } catch (error) {
+        trouble(context, "acquire", error);
+        if (tries === acquireTries || context.isStopping()) return null;
+      }
+    }
+  }
+
+  async #serve(lease: LeaseRef, won: Won, sentAt: number): Promise<void> {
+    const { context, suspects } = this.#options;
+    const machine = context.sagas.machineFor(won.record);
+    if (machine === null) return await this.#giveBackUnserved(lease, won);
+    this.#handBacks.delete(runKey(lease.run));
+    const { record, rows, inbox, takenFrom, permits } = won;
+    const acquired = {
+      run: { record, rows, inbox },
+      machine,
+      fact: { type: "acquired", takenFrom, permits } as const,
+      now: won.now,
+    };
+    const hold = (holder: LeaseHolder): HeldLease => context.leases.hold(lease, sentAt, holder);
+    const drive = (cleared: () => void): Promise<void> => this.#drive(new Driver(context, hold, acquired, cleared));
+    if (!won.suspect) return await drive(nothing);
+    if (!(await suspects.driveAlone(lease.run, drive))) await this.#giveBack(lease, won.now + handBackMs.first);
+  }
+
+  async #drive(driver: Driver): Promise<void> {
+    const { drivers } = this.#options;
+    drivers.add(driver);
+    try {
+      await driver.drive();
+    } finally {
+      drivers.delete(driver);
+    }
+  }
+
+  async #giveBackUnserved(lease: LeaseRef, { record, now }: Won): Promise<void> {
+    const key = runKey(lease.run);
+    const delay = this.#handBacks.get(key) ?? handBackMs.first;
+    if (!this.#handBacks.has(key)) {
+      const { saga, version } = record;
+      this.#options.context.facts.emit({ fact: "unserved", run: lease.run, saga, version });
+    }
+    this.#remember(key, Math.min(delay * 2, handBackMs.most));
+    await this.#giveBack(lease, now + delay);
+  }
+
+  #remember(key: string, delay: number): void {
+    this.#handBacks.delete(key);
+    this.#handBacks.set(key, delay);
+    if (this.#handBacks.size <= maxRemembered) return;
+    for (const oldest of this.#handBacks.keys()) {
+      this.#handBacks.delete(oldest);
+      return;
+    }
+  }
+
+  /** Untouched: whatever lies in its inbox is read by who takes it next, so nothing newer holds the release up. */
+  async #giveBack(lease: LeaseRef, due: number): Promise<void> {
+    const { context } = this.#options;
+    const release = () => context.store.release(lease, Number.MAX_SAFE_INTEGER, due);
+    const released = await untilAnswered(context, "release", release);
+    await wake(context, released?.answer.wake ?? null);
+  }
+}
+
+function nothing(): void {}

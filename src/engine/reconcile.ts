@@ -1,0 +1,163 @@
+/**
+ * Finds what nobody is at: overdue runs (lost jobs, lapsed leases and permits, timers, inboxes) and owners whose process is
+ * gone. Any number of workers may do it. Owns when to look and when not to; the store says what is overdue.
+ *
+ * Invariants: E1 a worker that was held up for more than half a lease (frozen store, paused machine, a store clock that
+ * jumped) takes nothing for one lease, so that owners come first (L2). E2 an owner is dead when its pulse was missing in two
+ * polls at least `pulseGapMs` apart. E3 a sweep that was full is followed by another at once.
+ */
+import type { OwnerRef } from "../core/index.ts";
+import { type EngineContext, pause, trouble } from "./context.ts";
+import { pulseGapMs, sweepLimit } from "./settings.ts";
+
+/** Store time may run this much ahead between two sweeps before it counts as a jump. */
+const jumpSlackMs = 1_000;
+
+interface ShardSweep {
+  busy: boolean;
+  /** Monotonic and store time of the last sweep that was answered. */
+  at: number;
+  now: number | null;
+}
+
+export class Reconciler {
+  readonly #context: EngineContext;
+  readonly #sweeps: readonly ShardSweep[];
+  readonly #missing = new Map<string, number>();
+  #heldUntil = 0;
+  #polling = false;
+  #stopped = false;
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+    const at = context.clock.monotonicMs();
+    this.#sweeps = Array.from({ length: context.store.shards }, () => ({ busy: false, at, now: null }));
+  }
+
+  start(): void {
+    const at = this.#context.clock.monotonicMs();
+    for (const sweep of this.#sweeps) sweep.at = at;
+    this.#tick();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+  }
+
+  /** Resolves when this worker may take runs: at once, or when owners have had their lease's time to come back. */
+  async whenTrusted(): Promise<void> {
+    const { clock, settings } = this.#context;
+    while (!this.#stopped) {
+      const now = clock.monotonicMs();
+      for (const sweep of this.#sweeps) this.#notice(sweep, now);
+      if (now >= this.#heldUntil) return;
+      await pause(clock, Math.min(this.#heldUntil - now, settings.sweepMs));
+    }
+  }
+
+  #tick(): void {
+    if (this.#stopped) return;
+    const { clock, settings } = this.#context;
+    this.#cancelTimer = clock.after(settings.sweepMs, () => this.#tick());
+    this.#sweepAll();
+    void this.#pollOwners();
+  }
+
+  #sweepAll(): void {
+    for (const [shard, sweep] of this.#sweeps.entries()) if (!sweep.busy) void this.#sweepShard(shard, sweep);
+  }
+
+  async #sweepShard(shard: number, sweep: ShardSweep): Promise<void> {
+    sweep.busy = true;
+    try {
+      while (await this.#sweepOnce(shard, sweep));
+    } catch (error) {
+      trouble(this.#context, `sweep of shard ${shard}`, error);
+    } finally {
+      sweep.busy = false;
+    }
+  }
+
+  /** `true`: there is more. */
+  async #sweepOnce(shard: number, sweep: ShardSweep): Promise<boolean> {
+    const { store, wakeUps, clock } = this.#context;
+    this.#notice(sweep, clock.monotonicMs());
+    if (this.#stopped || clock.monotonicMs() < this.#heldUntil) {
+      sweep.at = clock.monotonicMs();
+      return false;
+    }
+    const answer = await store.due(shard, sweepLimit);
+    const now = clock.monotonicMs();
+    this.#notice(sweep, now);
+    this.#noticeJump(sweep, now, answer.now);
+    sweep.at = now;
+    sweep.now = answer.now;
+    if (this.#stopped || now < this.#heldUntil || answer.wakeUps.length === 0) return false;
+    await wakeUps.wake(answer.wakeUps);
+    return answer.full;
+  }
+
+  /** Was this worker held up since its last sweep? */
+  #notice(sweep: ShardSweep, now: number): void {
+    const { sweepMs, leaseMs } = this.#context.settings;
+    if (now - sweep.at > sweepMs + leaseMs / 2) this.#hold(sweep, now, "this worker was held up");
+  }
+
+  #noticeJump(sweep: ShardSweep, now: number, storeNow: number): void {
+    if (sweep.now === null) return;
+    const passed = storeNow - sweep.now;
+    if (passed > 2 * (now - sweep.at) + jumpSlackMs) this.#hold(sweep, now, `the store's clock jumped by ${passed} ms`);
+  }
+
+  #hold(sweep: ShardSweep, now: number, why: string): void {
+    const { leaseMs, sweepMs } = this.#context.settings;
+    sweep.at = now;
+    if (now + leaseMs - this.#heldUntil < sweepMs) return;
+    this.#heldUntil = now + leaseMs;
+    this.#missing.clear();
+    trouble(this.#context, "sweep", new Error(`${why}: nothing is taken over for ${leaseMs} ms`));
+  }
+
+  // ---- owners
+
+  async #pollOwners(): Promise<void> {
+    if (this.#polling) return;
+    this.#polling = true;
+    try {
+      const lost = await this.#context.store.lostOwners();
+      const dead = this.#deadOf(lost);
+      for (const owner of dead) await this.#expire(owner);
+      if (dead.length > 0) this.#sweepAll();
+    } catch (error) {
+      trouble(this.#context, "pulses", error);
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  #deadOf(lost: readonly OwnerRef[]): readonly OwnerRef[] {
+    const now = this.#context.clock.monotonicMs();
+    const keys = new Map(lost.map((owner) => [`${owner.owner} ${owner.serverId} ${owner.pulse}`, owner]));
+    for (const key of this.#missing.keys()) if (!keys.has(key)) this.#missing.delete(key);
+    const dead: OwnerRef[] = [];
+    for (const [key, owner] of keys) {
+      const since = this.#missing.get(key);
+      if (since === undefined) this.#missing.set(key, now);
+      else if (now - since >= pulseGapMs) dead.push(owner);
+    }
+    return dead;
+  }
+
+  async #expire(owner: OwnerRef): Promise<void> {
+    const { store, facts } = this.#context;
+    let runs = 0;
+    for (let more = true; more && !this.#stopped; ) {
+      const answer = await store.expire(owner);
+      runs += answer.expired;
+      more = answer.more;
+    }
+    facts.emit({ fact: "recovered", owner: owner.owner, runs });
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * One worker: takes nudges, drives runs, performs routed calls, reconciles. Owns: what starts and stops when. Invariants:
+ * V1 it serves nothing before everything that could make it refuse was checked. V2 it can be stopped twice, early, and
+ * while starting. V3 shutdown: take no more jobs; begin no call; let calls end within the grace; abort what is left; give
+ * every run back; say goodbye. V4 its identity is an incarnation: unique, never a host name or a pid.
+ */
+import type { ConsumerFactory, ConsumerOptions, RunRef } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import type { Saga } from "../saga/index.ts";
+import { Acquirer } from "./acquire.ts";
+import type { Driver } from "./advance.ts";
+import type { StepLogSink } from "./call-context.ts";
+import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { Leases } from "./lease.ts";
+import { Reconciler } from "./reconcile.ts";
+import type { EngineSettings } from "./settings.ts";
+import { StepRunner } from "./steps.ts";
+import { checkDurability, registerAll, servedSagas } from "./structures.ts";
+import { Suspects } from "./suspects.ts";
+
+export interface WorkerParts {
+  readonly ports: EnginePorts;
+  readonly consumers: ConsumerFactory;
+  /** Keeps a connection open for nothing else and says where it is, after every (re)connect. */
+  readonly pulse?: (onOpen: (place: PulsePlace) => void) => { close(): void };
+}
+
+/** On which server a pulse is, and its client id there. */
+export interface PulsePlace {
+  readonly serverId: string;
+  readonly pulse: string;
+}
+
+export interface WorkerOptions {
+  readonly namespace: string;
+  readonly sagas: readonly Saga[];
+  /** Pools whose runs it drives. */
+  readonly pools: readonly string[];
+  /** Named step queues it works on. */
+  readonly queues: ConsumerOptions["queues"];
+  /** Runs driven at once. */
+  readonly concurrency: number;
+  readonly services: unknown;
+  readonly settings: EngineSettings;
+  readonly allowForgetfulStore: boolean;
+  readonly log: StepLogSink;
+}
+
+/** A worker process's engine. */
+export interface Worker {
+  /** This incarnation's id: the `owner` of its leases, the `actor` in the log. */
+  readonly id: string;
+  /**
+   * Checks everything, then serves. Calling it again changes nothing.
+   *
+   * @throws RepriseError STRUCTURE_CHANGED, POOL_INCOMPLETE, STORE_FORGETFUL, STORE_UNAVAILABLE, SHARDS_MISMATCH,
+   * STORE_EVICTS; CLOSED once it was stopped.
+   */
+  start(): Promise<void>;
+  /** Stops in good order (V3); calling it again waits for the same. */
+  stop(): Promise<void>;
+}
+
+/** How long the engine waits, after calls were aborted, for their outcomes to be committed. */
+const lastCommitMs = 5_000;
+
+export function engineWorker(parts: WorkerParts, options: WorkerOptions): Worker {
+  return new EngineWorker(parts, options);
+}
+
+class EngineWorker implements Worker {
+  readonly id: string;
+  readonly #parts: WorkerParts;
+  readonly #options: WorkerOptions;
+  readonly #context: EngineContext;
+  readonly #reconciler: Reconciler;
+  readonly #acquirer: Acquirer;
+  readonly #steps: StepRunner;
+  readonly #drivers = new Set<Driver>();
+  readonly #work = new Set<Promise<unknown>>();
+  #needsBarrier = false;
+  #stopping = false;
+  #over = false;
+  #pulse: { close(): void } | null = null;
+  #consumer: ReturnType<ConsumerFactory> | null = null;
+  #started: Promise<void> | null = null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(parts: WorkerParts, options: WorkerOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.id = parts.ports.ids.next();
+    this.#context = this.#contextOf(parts.ports, options);
+    this.#reconciler = new Reconciler(this.#context);
+    const suspects = new Suspects(this.#context);
+    this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
+    this.#steps = new StepRunner(
+      this.#context,
+      options.sagas.map((saga) => saga.spec),
+    );
+  }
+
+  start(): Promise<void> {
+    if (this.#stopped !== null) return Promise.reject(new RepriseError("CLOSED", "this worker was stopped"));
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #start(): Promise<void> {
+    const { store } = this.#parts.ports;
+    const { sagas, allowForgetfulStore } = this.#options;
+    await store.open();
+    this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
+    await registerAll(store, sagas);
+    await store.hello({ owner: this.id, serverId: null, pulse: null });
+    if (this.#stopping) return;
+    this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
+    this.#context.leases.start();
+    this.#reconciler.start();
+    const { pools, queues, concurrency } = this.#options;
+    this.#consumer = this.#parts.consumers({
+      pools,
+      queues,
+      concurrency,
+      onWake: (run) => this.#own(this.#wake(run)),
+      onStep: (job) => this.#own(this.#steps.perform(job)),
+    });
+    await this.#consumer.start();
+  }
+
+  async #wake(run: RunRef): Promise<void> {
+    await this.#reconciler.whenTrusted();
+    await this.#acquirer.advance(run);
+  }
+
+  #sayHello(place: PulsePlace): void {
+    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place });
+    this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  }
+
+  // ---- stopping
+
+  async #stop(): Promise<void> {
+    this.#stopping = true;
+    const { clock, store } = this.#parts.ports;
+    const { shutdownMs, abortGraceMs } = this.#options.settings;
+    await this.#started?.catch(() => undefined);
+    this.#reconciler.stop();
+    const drained = this.#drain(shutdownMs + abortGraceMs + lastCommitMs);
+    for (const driver of this.#drivers) driver.stop();
+    if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();
+    this.#over = true;
+    await within(clock, lastCommitMs, Promise.all([drained, this.#idle()]));
+    this.#context.leases.stop();
+    if (this.#started !== null) {
+      await store.goodbye(this.id).catch((error: unknown) => trouble(this.#context, "goodbye", error));
+    }
+    this.#pulse?.close();
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    await this.#consumer?.stop(graceMs).catch((error: unknown) => trouble(this.#context, "consumer", error));
+  }
+
+  async #expel(): Promise<void> {
+    for (const driver of this.#drivers) driver.expel();
+    this.#steps.expel();
+    const { abortGraceMs } = this.#options.settings;
+    await within(this.#parts.ports.clock, abortGraceMs + lastCommitMs, this.#idle());
+  }
+
+  /** Resolves when nothing this worker began is under way. */
+  async #idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled([...this.#work]);
+  }
+
+  #own<Result>(work: Promise<Result>): Promise<Result> {
+    this.#work.add(work);
+    const done = (): void => {
+      this.#work.delete(work);
+    };
+    work.then(done, done);
+    return work;
+  }
+
+  #contextOf(ports: EnginePorts, options: WorkerOptions): EngineContext {
+    const { settings, namespace, sagas, services, log } = options;
+    const { store, clock, facts } = ports;
+    const { leaseMs, renewMs, marginMs, abortGraceMs, maxPayloadBytes } = settings;
+    const onTrouble = (where: string, error: unknown) => trouble({ facts }, where, error);
+    const worker = this;
+    return {
+      ...ports,
+      namespace,
+      owner: this.id,
+      settings,
+      sagas: servedSagas(sagas),
+      leases: new Leases({ store, clock, leaseMs, renewMs, marginMs, onTrouble }),
+      invoke: { clock, services, sink: log, abortGraceMs, maxPayloadBytes },
+      get needsBarrier() {
+        return worker.#needsBarrier;
+      },
+      isStopping: () => this.#stopping,
+      isOver: () => this.#over,
+      background: (work) => void this.#own(work.catch((error: unknown) => onTrouble("background", error))),
+    };
+  }
+}
