@@ -2,7 +2,7 @@
  * What the steps of the example sagas call: here the fake world, in your project the SDKs of your providers.
  * Owns the two judgements every step shares: what a refusal means, and what an answer to a probe means.
  */
-import { type Absent, absent, fail, type Happened, happened, stepsFor } from "reprise";
+import { absent, fail, happened, type ProbeAnswer, stepsFor } from "reprise";
 import type { WorldClient } from "reprise/testing";
 
 export type Services = WorldClient;
@@ -22,6 +22,6 @@ export function refusalsAreFinal(error: unknown): never {
 }
 
 /** A service that was asked by operation id either knows it or does not. */
-export function known<Output>(found: Output | undefined): Happened<Output> | Absent {
+export function known<Output>(found: Output | undefined): ProbeAnswer<Output> {
   return found === undefined ? absent() : happened(found);
 }

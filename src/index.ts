@@ -29,5 +29,6 @@ export {
   type StepOptions,
   saga,
   step,
+  stepsFor,
   transient,
 } from "./saga/index.ts";
