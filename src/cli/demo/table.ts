@@ -1,0 +1,90 @@
+/** Owns: what the outcome looks like to a person: the table of both sides, what differs, and one sentence at the end. */
+import Table from "cli-table3";
+import type { Claim } from "./claims.ts";
+import type { Difference, Joined } from "./compare.ts";
+import type { Colors } from "./narrator.ts";
+import type { ChapterReport, Report } from "./report.ts";
+import type { Observed } from "./witness.ts";
+
+/** A table that nobody reads to its end is cut; what differs is always listed. */
+const maxRowsShown = 60;
+const noBorderColors = { head: [], border: [] };
+
+/** The table *claimed by the ledger / observed by the world*, the problems, and the verdict. */
+export function renderReport(report: Report, colors: Colors): string {
+  const problems = report.chapters.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+  const lines = [
+    renderTable(report, colors),
+    ...report.differences.map((difference) => colors.red(`✗ ${describe(difference)}`)),
+    ...problems.map((problem) => colors.red(`✗ ${problem}`)),
+    verdict(report, problems.length, colors),
+  ];
+  return lines.join("\n");
+}
+
+function renderTable(report: Report, colors: Colors): string {
+  const table = new Table({
+    head: ["operation", "claimed by the ledger", "observed by the world", ""].map((title) => colors.bold(title)),
+    style: noBorderColors,
+  });
+  let left = maxRowsShown;
+  for (const chapter of [...report.chapters, ...strangersOf(report)]) {
+    const shown = chapter.rows.slice(0, left);
+    left -= shown.length;
+    table.push([{ colSpan: 4, content: titleOf(chapter, colors) }]);
+    for (const row of shown) table.push(cells(row, colors));
+    const hidden = chapter.rows.length - shown.length;
+    if (hidden > 0) table.push([{ colSpan: 4, content: colors.dim(`and ${hidden} more operations`) }]);
+  }
+  return table.toString();
+}
+
+type Section = Pick<ChapterReport, "name" | "ok" | "rows">;
+
+function strangersOf({ strangers }: Report): readonly Section[] {
+  return strangers.length === 0 ? [] : [{ name: "in no ledger of this story", ok: false, rows: strangers }];
+}
+
+function titleOf({ name, ok }: Section, colors: Colors): string {
+  return ok ? `${colors.green("✓")} ${colors.bold(name)}` : `${colors.red("✗")} ${colors.bold(name)}`;
+}
+
+function cells({ operationId, claimed, observed, difference }: Joined, colors: Colors): string[] {
+  const mark = difference === null ? colors.green("=") : colors.red("≠");
+  return [shortId(operationId), claimText(claimed), observedText(observed), mark];
+}
+
+/** Namespace and tenant are the same on every row of a story. */
+function shortId(operationId: string): string {
+  return operationId.split("/").slice(2).join("/") || operationId;
+}
+
+function claimText(claim: Claim | null): string {
+  if (claim === null) return "-";
+  if (!claim.certain) return `${claim.state}: at most ${claim.effects}`;
+  if (claim.effects > 0) return claim.side === "undo" ? "undone, once" : "happened, once";
+  return claim.sends === 0 ? "never sent" : "did not happen";
+}
+
+function observedText(observed: Observed | null): string {
+  if (observed === null) return "-";
+  const { actions, arrivals, effects } = observed;
+  return `${actions.join(", ")}: ${effects}${arrivals === effects ? "" : ` (asked ${arrivals} times)`}`;
+}
+
+function describe({ operationId, difference }: Difference): string {
+  return operationId === null ? difference : `${operationId}: ${difference}`;
+}
+
+function verdict(report: Report, problems: number, colors: Colors): string {
+  const operations = report.chapters.reduce((sum, { rows }) => sum + rows.length, report.strangers.length);
+  if (report.ok) {
+    return colors.green(`Ledger and world agree on all ${operations} operations, and every chapter went as told.`);
+  }
+  const differences = report.differences.length;
+  return colors.red(`${count(differences, "difference")} in ${operations} operations, ${count(problems, "problem")}.`);
+}
+
+function count(of: number, what: string): string {
+  return `${of} ${what}${of === 1 ? "" : "s"}`;
+}
