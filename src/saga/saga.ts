@@ -5,8 +5,10 @@ import type { AnyStateMachine, EventFrom, InputFrom, OutputFrom } from "xstate";
 import type { ZodType, z } from "zod";
 import { emptyLine, type Frame, type Line } from "./builder.ts";
 import { defineSaga, type Saga, type SagaOptions } from "./define.ts";
+import type { JsonSide } from "./json-type.ts";
 
 type EventSchemas = Readonly<Record<string, ZodType>>;
+type JsonSides<Events extends EventSchemas> = { readonly [Name in keyof Events]: JsonSide<Events[Name]> };
 /** The payload of each event, as JSON. */
 type Payloads<Events extends EventSchemas> = { readonly [Name in keyof Events]: z.input<Events[Name]> };
 
@@ -46,7 +48,7 @@ export function saga<
   const Events extends EventSchemas = Record<never, never>,
 >(
   name: Name,
-  options: SagaOptions<Input, Events>,
+  options: SagaOptions<Input, Events> & { readonly input: JsonSide<Input>; readonly events?: JsonSides<Events> },
 ): SagaStart<{ readonly name: Name; readonly input: z.input<Input>; readonly events: Payloads<Events> }> {
   type F = { readonly name: Name; readonly input: z.input<Input>; readonly events: Payloads<Events> };
   // The schemas are kept, their types erased.

@@ -3,15 +3,13 @@
  * Owns the types only; `step.ts` turns them into a `StepSpec`.
  */
 import type { ZodType, z } from "zod";
+import type { JsonSide } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
 import type { Duration, RetryOptions } from "./policy.ts";
 import type { ActionContext, CompensateContext, EffectClass, ProbeContext } from "./spec.ts";
 
 /** The schema of an output, where there is one. */
 export type OutputSchema = ZodType | undefined;
-
-/** What an action must give: what its output schema describes, or anything at all (it becomes `null`). */
-export type ActionResult<Out extends OutputSchema> = Out extends ZodType ? z.output<Out> : unknown;
 
 /** What a compensation gets as `output`. */
 export type Decoded<Out extends OutputSchema> = Out extends ZodType ? z.output<Out> : null;
@@ -23,10 +21,20 @@ type OutputSeen<Out extends OutputSchema, IfUnknown extends boolean> = IfUnknown
   ? Decoded<Out> | undefined
   : Decoded<Out>;
 
+/*
+ * The two function types below are conditional types, not functions with conditional results: only then does the
+ * compiler know the result while it reads the function, and a literal in it ("paid") is not widened to string.
+ */
+
+/** An action: makes the effect, with `operationId` as its idempotency key. */
+export type Action<In extends ZodType, Out extends OutputSchema, Services> = Out extends ZodType
+  ? (context: ActionContext<z.output<In>, Services>) => z.output<Out> | Promise<z.output<Out>>
+  : (context: ActionContext<z.output<In>, Services>) => unknown;
+
 /** A probe: asks the other side whether the effect with this `operationId` happened. */
-export type Probe<In extends ZodType, Out extends OutputSchema, Services> = (
-  context: ProbeContext<z.output<In>, Services>,
-) => ProbeAnswer<ActionResult<Out>> | Promise<ProbeAnswer<ActionResult<Out>>>;
+export type Probe<In extends ZodType, Out extends OutputSchema, Services> = Out extends ZodType
+  ? (context: ProbeContext<z.output<In>, Services>) => ProbeAnswer<z.output<Out>> | Promise<ProbeAnswer<z.output<Out>>>
+  : (context: ProbeContext<z.output<In>, Services>) => ProbeAnswer | Promise<ProbeAnswer>;
 
 /** A compensation: undoes the effect. What it returns is not kept; `alreadyUndone()` counts as a success. */
 export type Compensate<In extends ZodType, Out extends OutputSchema, Services, IfUnknown extends boolean> = (
@@ -46,12 +54,12 @@ export interface CompensateOptions<In extends ZodType, Out extends OutputSchema,
 
 interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services> {
   /** What the action needs. Describes JSON on its encoded side. */
-  readonly input: In;
+  readonly input: In & JsonSide<In>;
   /** What the action gives; without it the step yields `null`. */
-  readonly output?: Out;
-  readonly action: (context: ActionContext<z.output<In>, Services>) => ActionResult<Out> | Promise<ActionResult<Out>>;
+  readonly output?: Out & JsonSide<Out>;
+  readonly action: NoInfer<Action<In, Out, Services>>;
   /** How to find out, after a crash or a time-out, whether the action took effect. */
-  readonly probe?: Probe<In, Out, Services>;
+  readonly probe?: NoInfer<Probe<In, Out, Services>>;
   /** 5 attempts, exponential from 200 ms to 30 s, full jitter. */
   readonly retry?: RetryOptions;
   /** 60 s. After it the outcome is unknown. */

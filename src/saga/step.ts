@@ -48,11 +48,16 @@ export type StepFunction<Services> = <
  * @param name letters, digits, `_`, `-`; it becomes part of operation ids and is the key under `setup({ actors })`.
  * @throws RepriseError `DEFINITION_INVALID`, listing everything that is wrong with the declaration.
  */
-export const step: StepFunction<unknown> = (name, options) => makeStep(name, options as ErasedOptions);
+export const step: StepFunction<unknown> = stepFunction();
 
 /** `step()` with the type of `services` said once: `const { step } = stepsFor<Services>()`. */
 export function stepsFor<Services>(): { readonly step: StepFunction<Services> } {
-  return { step: (name, options) => makeStep(name, options as ErasedOptions) };
+  return { step: stepFunction() };
+}
+
+function stepFunction<Services>(): StepFunction<Services> {
+  // Typed by their schemas until here; from here on by `ErasedOptions`, which says why that is safe.
+  return (name, options) => makeStep(name, options as unknown as ErasedOptions);
 }
 
 /** Is it a step? Works across copies of the package. */
