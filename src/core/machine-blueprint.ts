@@ -2,8 +2,11 @@
  * A private copy of a saga's machine that is safe to ask what would happen. The only file of the machine port that uses
  * XState's own functions.
  * Owns: the copy and what is prepared once per saga (nodes by id, places that invoke steps, the one inert scope).
- * Invariants: B1 the user's machine is not touched. B2 an actor made by the copy does nothing. B3 a delay that is no
- * number is a throw, never "at once". B4 everything a transition asks for goes to the recording of the running `record`.
+ * In the copy no state invokes anything: entry and exit actions of our own (marks) say when an invocation would start
+ * and stop, at the place where XState would do it, and which regions were entered, which XState does not tell. An actor
+ * that is never started costs more than the rest of the transition (measured: 7 of 17 microseconds).
+ * Invariants: B1 the user's machine is not touched. B2 nothing in the copy can run. B3 a delay that is no number is a
+ * throw, never "at once". B4 all that a transition asks for goes to the recording of the `record` that runs it.
  */
 import {
   type AnyActor,
@@ -15,8 +18,8 @@ import {
   createActor,
   raise,
 } from "xstate";
-import type { SagaSpec } from "../saga/spec.ts";
-import { type HandedAction, note, type Recording, type Site } from "./machine-effects.ts";
+import { maxIterations, type SagaSpec } from "../saga/index.ts";
+import { note, noteStart, noteStop, type Recording, type Site } from "./machine-effects.ts";
 
 /** What is known of a saga's machine beforehand. */
 export interface Blueprint {
@@ -47,30 +50,28 @@ export interface Skeleton {
 /** Where the transition under way is written down. */
 interface Recorder {
   current: Recording | null;
-  readonly sites: ReadonlyMap<string, Site>;
-  /** Entry actions of our own -> the region they stand in. */
-  readonly markers: Map<unknown, string>;
+  /** Actions of our own. They do their work when they are called, which only the recorder does. */
+  readonly marks: Set<unknown>;
 }
-
-/** More steps than this in one transition are a loop. */
-const maxIterations = 1000;
+type Mark = (args: object) => void;
 
 export function blueprintOf(saga: SagaSpec): Blueprint {
   const machine = privateCopy(saga.machine);
   const nodes = nodesFrom(machine.root);
-  const sites = new Map(nodes.flatMap((node) => sitesOf(node, saga)).map((site) => [site.invoke, site]));
-  const recorder: Recorder = { current: null, sites, markers: new Map() };
-  for (const node of nodes) {
-    vetNode(node, machine.implementations.delays);
-    if (isRegion(node)) markEntry(node, recorder);
-  }
+  const recorder: Recorder = { current: null, marks: new Set() };
+  const sites = nodes.flatMap((node) => sitesOf(node, saga));
+  for (const node of nodes) vetNode(node, machine.implementations.delays);
+  for (const node of nodes.filter(isRegion)) markRegion(node, recorder);
+  for (const site of sites) markSite(site, recorder);
+  // What XState would spawn and stop. The array is the one that it keeps; the copy is ours.
+  for (const { node } of sites) node.invoke.length = 0;
   return {
     saga,
     machine,
     scope: inertScope(recorder),
     recorder,
     nodes: new Map(nodes.map((node) => [node.id, node])),
-    sites,
+    sites: new Map(sites.map((site) => [site.invoke, site])),
     orderMatters: nodes.some(isRegion) && nodes.some(({ always }) => always !== undefined),
     skeletons: new Map(),
   };
@@ -88,11 +89,9 @@ export function record<Result>({ recorder }: Blueprint, recording: Recording, ru
 }
 
 function privateCopy(original: AnyStateMachine): AnyStateMachine {
-  const { actors, actions, delays } = original.implementations;
-  const machine: AnyStateMachine = original.provide({
-    actors: mapValues(actors, () => inertLogic),
-    actions: mapValues(actions, (action) => vetAction(action, delays)),
-  });
+  const { actions, delays } = original.implementations;
+  const vetted = Object.entries(actions).map(([name, action]) => [name, vetAction(action, delays)]);
+  const machine: AnyStateMachine = original.provide({ actions: Object.fromEntries(vetted) });
   const allowed = machine.options.maxIterations ?? maxIterations;
   machine.options = { ...machine.options, maxIterations: Math.min(allowed, maxIterations) };
   return machine;
@@ -107,11 +106,11 @@ function isRegion(node: AnyStateNode): boolean {
 }
 
 function sitesOf(node: AnyStateNode, saga: SagaSpec): readonly PlacedSite[] {
-  return node.invoke.map(({ id, src, systemId }) => {
+  return node.invoke.map(({ id, src, systemId, input }) => {
     const step = String(src);
     const isStep = Object.hasOwn(saga.steps, step);
     const problem = isStep ? (systemId === undefined ? null : "has a systemId") : "is not a step of this saga";
-    return { invoke: id, step, node, region: regionsAround(node), problem };
+    return { invoke: id, step, input, node, region: regionsAround(node), problem };
   });
 }
 
@@ -120,11 +119,23 @@ function regionsAround(node: AnyStateNode): readonly string[] {
   return isRegion(node) ? [...above, node.id] : above;
 }
 
-/** XState does not tell which states were entered: an entry action of our own does. */
-function markEntry(node: AnyStateNode, { markers }: Recorder): void {
-  const marker = (): void => undefined;
-  markers.set(marker, node.id);
-  node.entry = [marker, ...node.entry];
+function markRegion(node: AnyStateNode, recorder: Recorder): void {
+  const entered = markOf(recorder, (recording) => void recording.entered.add(node.id));
+  node.entry = [entered, ...node.entry];
+}
+
+function markSite(site: PlacedSite, recorder: Recorder): void {
+  const { node } = site;
+  node.entry = [...node.entry, markOf(recorder, (recording, args) => noteStart(recording, site, args))];
+  node.exit = [...node.exit, markOf(recorder, (recording) => noteStop(recording, site.invoke))];
+}
+
+function markOf(recorder: Recorder, write: (recording: Recording, args: object) => void): Mark {
+  const mark: Mark = (args) => {
+    if (recorder.current !== null) write(recorder.current, args);
+  };
+  recorder.marks.add(mark);
+  return mark;
 }
 
 // ---- actions ----
@@ -161,11 +172,8 @@ function vetFunction(action: BuiltIn, delays: Delays): unknown {
   if (type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
     return Object.assign(() => undefined, action, { delay: checkedDelay(delay, delays) });
   }
-  if (type === "xstate.enqueueActions" && collect !== undefined) {
-    return Object.assign(() => undefined, action, { collect: vettedCollect(collect, delays) });
-  }
-  // XState makes these two itself for every invoke; written by hand they would pass for that.
-  return type === "xstate.spawnChild" || type === "xstate.stopChild" ? refused(type) : action;
+  if (type !== "xstate.enqueueActions" || collect === undefined) return action;
+  return Object.assign(() => undefined, action, { collect: vettedCollect(collect, delays) });
 }
 
 /** XState raises at once what has a delay that is no number (a mistyped name, say). */
@@ -182,24 +190,15 @@ function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: u
 function vettedCollect(collect: Collect, delays: Delays): Collect {
   return (args, params) => {
     const vetted = (action: unknown): void => args.enqueue(vetAction(action, delays));
-    const enqueue = Object.assign(vetted, args.enqueue, {
-      raise: (...parts: readonly unknown[]) => vetted(untypedRaise(...parts)),
-      spawnChild: () => vetted(refused("xstate.spawnChild")),
-      stopChild: () => vetted(refused("xstate.stopChild")),
-    });
-    collect({ ...args, enqueue }, params);
+    const vettedRaise = (...parts: readonly unknown[]): void => vetted(untypedRaise(...parts));
+    collect({ ...args, enqueue: Object.assign(vetted, args.enqueue, { raise: vettedRaise }) }, params);
   };
 }
 
 /** Its parameters are typed by machine, and this machine is not known by type. */
 const untypedRaise = raise as unknown as (...parts: readonly unknown[]) => unknown;
 
-/** A plain function, which the recording refuses by its name. */
-function refused(type: string): () => void {
-  return Object.defineProperty(() => undefined, "name", { value: `${type} (by hand)` });
-}
-
-// ---- actors ----
+// ---- the scope ----
 
 const inertSnapshot = { status: "active", output: undefined, error: undefined } as const;
 const inertLogic: AnyActorLogic = {
@@ -227,16 +226,11 @@ function inertScope(recorder: Recorder): AnyActorScope {
   };
 }
 
-function write({ current, sites, markers }: Recorder, action: HandedAction): void {
+function write(
+  { current, marks }: Recorder,
+  { type, params, info, exec }: Parameters<AnyActorScope["actionExecutor"]>[0],
+): void {
   if (current === null) return;
-  const region = markers.get(action.exec);
-  if (region === undefined) note(current, action, sites);
-  else current.entered.add(region);
-}
-
-function mapValues<Value, Mapped>(
-  values: Readonly<Record<string, Value>>,
-  map: (value: Value) => Mapped,
-): Record<string, Mapped> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
+  if (exec !== undefined && marks.has(exec)) exec(info, params);
+  else note(current, { type, params });
 }

@@ -13,6 +13,8 @@ import type { MachineEffect } from "./machine-port.ts";
 export interface Site {
   readonly invoke: string;
   readonly step: string;
+  /** A value, or the function of context and event that makes it. */
+  readonly input: unknown;
   /** Ids of the parallel regions around it, outermost first. */
   readonly region: readonly string[];
   /** Why it cannot be started; `null`: it can. */
@@ -25,25 +27,38 @@ export interface Recording {
   readonly entered: Set<string>;
   /** What must not happen and did; any makes the transition a defect. */
   readonly defects: string[];
+  /** Invocations that are open and were not stopped yet. */
+  readonly open: Set<string>;
   /** Delayed raises without an id, over the life of the run. */
   raises: number;
 }
 
-export function newRecording(): Recording {
-  return { effects: [], entered: new Set(), defects: [], raises: 0 };
+export function newRecording(open: Iterable<string>, raises: number): Recording {
+  return { effects: [], entered: new Set(), defects: [], open: new Set(open), raises };
+}
+
+/** A state that invokes a step was entered. `args` is what XState gives to actions there: context, event, self. */
+export function noteStart({ effects, defects }: Recording, site: Site, args: object): void {
+  if (site.problem !== null) defects.push(`the invoked "${site.step}" ${site.problem}`);
+  const input: unknown = typeof site.input === "function" ? site.input(args) : site.input;
+  effects.push({ type: "start", invoke: site.invoke, step: site.step, input, region: site.region });
+}
+
+/** A state that invokes a step was left, or the machine has ended. */
+export function noteStop({ effects, open }: Recording, invoke: string): void {
+  const started = effects.findIndex((effect) => effect.type === "start" && effect.invoke === invoke);
+  if (started !== -1) effects.splice(started, 1);
+  else if (open.delete(invoke)) effects.push({ type: "stop", invoke });
 }
 
 /** An action as XState hands it over; what is in `params` depends on `type` (its `resolve*` functions say what). */
 export interface HandedAction {
   readonly type: string;
   readonly params: unknown;
-  readonly exec: unknown;
 }
 
 /** The params of the actions that are known. */
 type KnownAction =
-  | { readonly type: "xstate.spawnChild"; readonly params: { readonly id: string; readonly input: unknown } }
-  | { readonly type: "xstate.stopChild"; readonly params: { readonly id: string } | undefined }
   | { readonly type: "xstate.raise"; readonly params: RaiseParams }
   | { readonly type: "xstate.cancel"; readonly params: { readonly sendId: unknown } }
   | { readonly type: "xstate.emit"; readonly params: { readonly event: unknown } }
@@ -59,14 +74,10 @@ interface LogParams {
 }
 
 /** Writes down one action. */
-export function note(recording: Recording, given: HandedAction, sites: ReadonlyMap<string, Site>): void {
+export function note(recording: Recording, given: HandedAction): void {
   // Told apart by `type`, as XState does; the set is open, hence the default.
   const action = given as HandedAction & KnownAction;
   switch (action.type) {
-    case "xstate.spawnChild":
-      return noteStart(recording, action.params, sites);
-    case "xstate.stopChild":
-      return noteStop(recording, action.params?.id);
     case "xstate.raise":
       return noteRaise(recording, action.params);
     case "xstate.cancel":
@@ -78,25 +89,6 @@ export function note(recording: Recording, given: HandedAction, sites: ReadonlyM
     default:
       recording.defects.push(`the action ${given.type} is none that a saga may have`);
   }
-}
-
-function noteStart(
-  { effects, defects }: Recording,
-  { id, input }: { readonly id: string; readonly input: unknown },
-  sites: ReadonlyMap<string, Site>,
-): void {
-  // Spawns by hand were replaced beforehand (machine-blueprint.ts): what comes here is an invoke, so it has a site.
-  const site = sites.get(id) as Site;
-  if (site.problem !== null) defects.push(`the invoked "${site.step}" ${site.problem}`);
-  effects.push({ type: "start", invoke: id, step: site.step, input, region: site.region });
-}
-
-function noteStop({ effects }: Recording, id: string | undefined): void {
-  // XState stops by id whether or not there is something to stop.
-  if (id === undefined) return;
-  const started = effects.findIndex((effect) => effect.type === "start" && effect.invoke === id);
-  if (started === -1) effects.push({ type: "stop", invoke: id });
-  else effects.splice(started, 1);
 }
 
 function noteRaise(recording: Recording, { event, id, delay }: RaiseParams): void {

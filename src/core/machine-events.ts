@@ -4,7 +4,7 @@
  * Invariants: V1 nothing from outside can pass for an event of XState's own. V2 what the machine is given is a copy:
  * user code that writes into an event does not write into the ledger. V3 no `__proto__` reaches an `assign`.
  */
-import type { Json } from "../saga/spec.ts";
+import { isReservedEvent, type Json } from "../saga/index.ts";
 import type { MachineEvent } from "./machine-port.ts";
 
 /** An event as XState takes it. */
@@ -17,7 +17,7 @@ const afterPrefix = "xstate.after.";
 
 /** Names that XState gives a meaning of its own, and those that match more than themselves. */
 export function isReserved(name: string): boolean {
-  return /^(?:xstate|done|error)(?:\.|$)|^$|^\*$|\.\*$/.test(name);
+  return isReservedEvent(name) || name === "" || name === "*" || name.endsWith(".*");
 }
 
 /** A name that a timer may carry: any that is not reserved, and those of `after`. */

@@ -6,7 +6,7 @@
  * today's machine would read in another way is blocked, never resumed somewhere else (a new parallel region, a state
  * that became final, a remembered state that is gone).
  */
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateNode, MachineContext, StateValue } from "xstate";
+import type { AnyMachineSnapshot, AnyStateNode, MachineContext, StateValue } from "xstate";
 import { toJson } from "../saga/index.ts";
 import type { Json } from "../saga/spec.ts";
 import type { Blueprint, Skeleton } from "./machine-blueprint.ts";
@@ -17,21 +17,13 @@ import { awaitedIn } from "./machine-reading.ts";
 /** So many resolved state values are kept per saga. */
 const maxSkeletons = 1000;
 
-/** What a snapshot is restored into. */
-export interface Surroundings {
-  readonly view: MachineView;
-  /** The open invocation whose end is about to be told: there is nothing left of it to stop. */
-  readonly settled: string | null;
-}
-
 /** The snapshot of a stored state; throws, in words, where today's machine cannot hold it. */
-export function restore(blueprint: Blueprint, state: MachineState, around: Surroundings): AnyMachineSnapshot {
+export function restore(blueprint: Blueprint, state: MachineState, view: MachineView): AnyMachineSnapshot {
   const { snapshot } = skeletonOf(blueprint, state.value);
   return {
     ...snapshot,
     _nodes: state.order === undefined ? snapshot._nodes : orderedNodes(blueprint, snapshot._nodes, state.order),
-    context: blueprint.saga.context === "results" ? contextOf(around.view) : restoredContext(state.context),
-    children: standIns(around),
+    context: blueprint.saga.context === "results" ? contextOf(view) : restoredContext(state.context),
     historyValue: state.history === undefined ? {} : restoredHistory(blueprint, state.history),
   };
 }
@@ -72,13 +64,6 @@ function restoredContext(context: Json): MachineContext {
   }
   // A copy of an object is an object.
   return copyJson(context) as MachineContext;
-}
-
-/** `stopChild` looks its child up by id and answers with what it finds; nothing else is ever asked of these. */
-function standIns({ view, settled }: Surroundings): Record<string, AnyActorRef> {
-  const children: Record<string, AnyActorRef> = {};
-  for (const id of view.invocations.keys()) if (id !== settled) children[id] = { id } as AnyActorRef;
-  return children;
 }
 
 function orderedNodes({ nodes }: Blueprint, active: readonly AnyStateNode[], order: readonly string[]): AnyStateNode[] {

@@ -8,11 +8,11 @@
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
 import type { SagaSpec } from "../saga/spec.ts";
 import { type Blueprint, blueprintOf, record } from "./machine-blueprint.ts";
-import { newRecording, type Recording } from "./machine-effects.ts";
+import { newRecording, noteStop, type Recording } from "./machine-effects.ts";
 import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
 import { doesSomething, endOf } from "./machine-reading.ts";
-import { type Before, contextOf, restore, type Surroundings, skeletonOf, store } from "./machine-state.ts";
+import { type Before, contextOf, restore, skeletonOf, store } from "./machine-state.ts";
 
 const machines = new WeakMap<SagaSpec, Machine>();
 
@@ -34,13 +34,13 @@ export function machineOf(saga: SagaSpec): Machine {
 }
 
 /** For restoring without asking anything. */
-const nowhere: Surroundings = { view: { input: null, results: {}, invocations: new Map() }, settled: null };
+const nobody: MachineView = { input: null, results: {}, invocations: new Map() };
 
 function blocked(blueprint: Blueprint, state: MachineState): string | null {
   // An ended machine is never asked again.
   if (state.status !== "active") return null;
   try {
-    restore(blueprint, state, nowhere);
+    restore(blueprint, state, nobody);
     return null;
   } catch (error) {
     return wordsOf(error);
@@ -48,14 +48,20 @@ function blocked(blueprint: Blueprint, state: MachineState): string | null {
 }
 
 function awaited(blueprint: Blueprint, state: MachineState): readonly string[] {
-  if (state.status !== "active" || blocked(blueprint, state) !== null) return [];
-  return skeletonOf(blueprint, state.value).awaited;
+  if (state.status !== "active") return [];
+  try {
+    return skeletonOf(blueprint, state.value).awaited;
+  } catch {
+    // Blocked: it waits for no event, but for another machine.
+    return [];
+  }
 }
 
 function initial(blueprint: Blueprint, view: MachineView): Turn {
   const { machine, saga, scope } = blueprint;
   const ofBuilder = saga.context === "results";
-  return attempt(blueprint, (recording) => {
+  const recording = newRecording([], 0);
+  return attempt(blueprint, recording, "the start", () => {
     if (ofBuilder) machine.config = { ...machine.config, context: contextOf(view) };
     const after = machine.getInitialSnapshot(scope, ofBuilder ? view.input : copyJson(view.input));
     return turnOf(blueprint, recording, { before: null, after, invoking: null });
@@ -63,38 +69,33 @@ function initial(blueprint: Blueprint, view: MachineView): Turn {
 }
 
 function transition(blueprint: Blueprint, state: MachineState, event: MachineEvent, view: MachineView): Turn {
-  return attempt(
-    blueprint,
-    (recording) => {
-      if (state.status !== "active")
-        throw new Error(`the machine has ended (${state.status}): nothing moves it any more`);
-      const snapshot = restore(blueprint, state, { view, settled: invokeOf(event) });
-      const invoking = invokingNode(blueprint, snapshot, event);
-      recording.raises = state.raises ?? 0;
-      const after = blueprint.machine.transition(snapshot, toFed(event, blueprint.saga.events), blueprint.scope);
-      return turnOf(blueprint, recording, { before: { state, snapshot }, after, invoking });
-    },
-    { state, event },
-  );
+  const recording = newRecording(view.invocations.keys(), state.raises ?? 0);
+  return attempt(blueprint, recording, { state, event }, () => {
+    if (state.status !== "active")
+      throw new Error(`the machine has ended (${state.status}): nothing moves it any more`);
+    const snapshot = restore(blueprint, state, view);
+    const invoking = invokingNode(blueprint, snapshot, event);
+    // Of an invocation whose end is told there is nothing left to stop.
+    recording.open.delete(invokeOf(event) ?? "");
+    const after = blueprint.machine.transition(snapshot, toFed(event, blueprint.saga.events), blueprint.scope);
+    return turnOf(blueprint, recording, { before: { state, snapshot }, after, invoking });
+  });
 }
 
+/** What is being asked, for people. */
+type Asked = string | { readonly state: MachineState; readonly event: MachineEvent };
+
 /** Whatever is thrown, or was noted as wrong, is a defect. */
-function attempt(
-  blueprint: Blueprint,
-  run: (recording: Recording) => Turn,
-  asked: { readonly state: MachineState; readonly event: MachineEvent } | null = null,
-): Turn {
-  const recording = newRecording();
-  const { defects } = recording;
+function attempt(blueprint: Blueprint, recording: Recording, asked: Asked, run: () => Turn): Turn {
   let turn: Turn | null = null;
   try {
-    turn = record(blueprint, recording, () => run(recording));
+    turn = record(blueprint, recording, run);
   } catch (error) {
-    defects.push(wordsOf(error));
+    recording.defects.push(wordsOf(error));
   }
-  if (turn !== null && defects.length === 0) return turn;
-  const where = asked === null ? "the start" : `${JSON.stringify(asked.state.value)} on ${nameOf(asked.event)}`;
-  return { ok: false, defect: defects.join("; "), where };
+  if (turn !== null && recording.defects.length === 0) return turn;
+  const where = typeof asked === "string" ? asked : `${JSON.stringify(asked.state.value)} on ${nameOf(asked.event)}`;
+  return { ok: false, defect: recording.defects.join("; "), where };
 }
 
 /** What XState made of it. */
@@ -108,6 +109,7 @@ interface Outcome {
 function turnOf(blueprint: Blueprint, recording: Recording, { before, after, invoking }: Outcome): Turn {
   // XState keeps what is thrown at the start, it does not throw it. Told of a failure, it ends with that.
   if (after.status === "error" && invoking === null) throw after.error;
+  if (after.status !== "active") for (const invoke of recording.open) noteStop(recording, invoke);
   const { effects, entered, raises } = recording;
   const state = store(blueprint, after, before, raises);
   return { ok: true, state, effects, entered: [...entered], ended: endOf(after, invoking) };
@@ -133,10 +135,10 @@ function accepts(
   const fed = fedOrNull(event, blueprint.saga);
   if (fed === null) return "ignored";
   try {
-    const snapshot = restore(blueprint, state, { view, settled: null });
+    const snapshot = restore(blueprint, state, view);
     const taken: readonly { readonly target: unknown; readonly actions: readonly unknown[] }[] = record(
       blueprint,
-      newRecording(),
+      newRecording([], 0),
       () => blueprint.machine.getTransitionData(snapshot, fed),
     );
     if (taken.length === 0) return "ignored";
