@@ -86,6 +86,7 @@ export class Reconciler {
     this.#notice(sweep, clock.monotonicMs());
     if (this.#stopped || clock.monotonicMs() < this.#heldUntil) {
       sweep.at = clock.monotonicMs();
+      sweep.now = null; // the two clocks are compared between two sweeps in a row only
       return false;
     }
     const answer = await store.due(shard, sweepLimit);
@@ -114,6 +115,7 @@ export class Reconciler {
   #hold(sweep: ShardSweep, now: number, why: string): void {
     const { leaseMs, sweepMs } = this.#context.settings;
     sweep.at = now;
+    sweep.now = null;
     if (now + leaseMs - this.#heldUntil < sweepMs) return;
     this.#heldUntil = now + leaseMs;
     this.#missing.clear();

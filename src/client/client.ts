@@ -1,0 +1,107 @@
+/**
+ * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
+ * of its lease alone.
+ */
+import type { ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
+import { checkedId } from "./checks.ts";
+import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
+import { ConnectedRun, type RunHandle } from "./handle.ts";
+import {
+  defaultTenant,
+  type ManyStart,
+  type Started,
+  type StartOptions,
+  startAll,
+  startOne,
+  type Wanted,
+} from "./start.ts";
+
+const defaultPage = 50;
+const maxPage = 1_000;
+
+/** A handle of a run of this saga. */
+export type RunOf<S extends Saga> = RunHandle<SagaOutput<S>, SagaEvents<S>>;
+
+export interface PageQuery {
+  /** `default` unless given. */
+  readonly tenant?: string;
+  readonly saga?: string;
+  /** From the page before. */
+  readonly cursor?: string;
+  /** 1 to 1,000; 50 unless given. */
+  readonly limit?: number;
+}
+
+/** A parked run: why, what is known, and what may be done. */
+export interface ParkedRun extends Pick<RunSummary, "tenant" | "id" | "saga" | "version">, Review {}
+
+/** Starts runs, waits for them, asks things of them. One per process; it keeps its connections. */
+export interface Client {
+  /**
+   * Starts a run. With an `id` it is idempotent: the same saga and input return the run that is there.
+   *
+   * @throws RepriseError INPUT_INVALID (with the path), PAYLOAD_TOO_LARGE, ID_INVALID, RUN_CONFLICT, SAGA_UNKNOWN,
+   * STORE_UNAVAILABLE.
+   */
+  start<S extends Saga>(saga: S, input: SagaInput<S>, options?: StartOptions): Promise<RunOf<S>>;
+  /** Starts a run of the newest version of a saga given by name, with an input nobody has checked yet. */
+  startByName(saga: string, input: unknown, options?: StartOptions): Promise<RunHandle>;
+  /** Starts many runs at once, and says of each whether it was created, existed, or conflicts. */
+  startMany<S extends Saga>(saga: S, starts: readonly ManyStart<SagaInput<S>>[]): Promise<readonly Started[]>;
+  /** The handle of a run, whether it exists or not; with `saga` it is typed. */
+  run<S extends Saga = Saga>(id: string, options?: { readonly tenant?: string; readonly saga?: S }): RunOf<S>;
+  /** Runs by time of creation, in pages. Throws CURSOR_INVALID. */
+  list(
+    query?: PageQuery & { readonly status?: RunStatus },
+  ): Promise<{ readonly runs: readonly RunSummary[]; readonly cursor: string | null }>;
+  /** Runs that are parked for a person. */
+  reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
+  close(): Promise<void>;
+}
+
+export function connectedClient(ports: ClientPorts, options: ClientOptions): Client {
+  const connection = new Connection(ports, options);
+
+  async function start(saga: Saga, wanted: Wanted): Promise<ConnectedRun<unknown, unknown>> {
+    connection.sagaOf(saga.name, saga.version);
+    const started = await startOne(connection, saga, wanted);
+    return new ConnectedRun(connection, { tenant: started.tenant, id: started.id }, saga);
+  }
+
+  async function list(query: PageQuery & { readonly status?: RunStatus } = {}) {
+    return (await connection.store()).list(checkedQuery(query));
+  }
+
+  return {
+    // The types of a saga's result and events are the saga's; at run time there is only JSON.
+    start: async <S extends Saga>(saga: S, input: SagaInput<S>, given: StartOptions = {}) =>
+      (await start(saga, { ...given, input })) as RunOf<S>,
+    startByName: (name, input, given = {}) => start(connection.newest(name), { ...given, input }),
+    startMany: async (saga, starts) => {
+      connection.sagaOf(saga.name, saga.version);
+      return await startAll(connection, saga, starts);
+    },
+    run: <S extends Saga = Saga>(id: string, given: { readonly tenant?: string; readonly saga?: S } = {}) =>
+      new ConnectedRun(connection, { tenant: given.tenant ?? defaultTenant, id }, given.saga ?? null) as RunOf<S>,
+    list,
+    reviews: async (query = {}) => {
+      const { runs, cursor } = await list({ ...query, status: "needs_review" });
+      return { runs: runs.flatMap(parkedOf), cursor };
+    },
+    close: () => connection.close(),
+  };
+}
+
+function parkedOf({ tenant, id, saga, version, review }: RunSummary): readonly ParkedRun[] {
+  return review === null ? [] : [{ tenant, id, saga, version, ...review }];
+}
+
+function checkedQuery(query: PageQuery & { readonly status?: RunStatus }): ListQuery {
+  const { limit = defaultPage, tenant = defaultTenant } = query;
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
+    throw new RepriseError("INPUT_INVALID", `limit is a whole number from 1 to ${maxPage}`, { details: { limit } });
+  }
+  return { ...query, tenant: checkedId(tenant, "the tenant"), limit };
+}

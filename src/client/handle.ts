@@ -1,0 +1,231 @@
+/**
+ * One run, as its caller holds it: nothing is kept here but its name. Owns: waiting for a run, and leaving requests with
+ * it.
+ */
+import type { Cancel, LogEntry, RunRecord, RunRef } from "../core/index.ts";
+import { hasEnded } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
+import { checkedDuration, checkedId, checkedJson } from "./checks.ts";
+import { type Connection, type News, rereadMs } from "./connection.ts";
+import { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { type Operator, operatorOf } from "./operator.ts";
+import { notFound, sendRequest } from "./send.ts";
+import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";
+
+/** Payloads by event; of a run whose saga is not known to the compiler, anything. */
+export type EventPayloads<Events> = unknown extends Events ? Readonly<Record<string, Json>> : Events;
+
+export interface ResultOptions {
+  /** How long to wait; for ever unless given. */
+  readonly timeout?: Duration;
+  /** `review`: do not reject while the run is parked for a person. */
+  readonly through?: "review";
+}
+
+export interface SignalOptions {
+  /** Sending again with it changes nothing. A new one unless given. */
+  readonly id?: string;
+  /** Who sends it; `client` unless given. */
+  readonly by?: string;
+}
+
+export interface CancelOptions {
+  readonly reason: string;
+  readonly by: string;
+  /** `compensate` (default) undoes what was done; `stop` and `kill` leave it. */
+  readonly mode?: Cancel["mode"];
+}
+
+/** A run: what it is, what comes of it, and what can be asked of it. */
+export interface RunHandle<Output = unknown, Events = unknown> {
+  readonly id: string;
+  readonly tenant: string;
+  /** Its state now. Throws RUN_NOT_FOUND. */
+  get(): Promise<RunView>;
+  /**
+   * Waits for the result. Rejects with `RunFailed`, `RunCancelled`, `RunNeedsReview` (as soon as it is parked, unless
+   * `{ through: "review" }`) or `ResultTimeout`; waits through a pause.
+   */
+  result(options?: ResultOptions): Promise<Output>;
+  /** Its state now and after every change that is noticed (some may be skipped), until it has ended. */
+  watch(): AsyncIterable<RunView>;
+  /** Its history, one entry per revision. */
+  log(): Promise<readonly LogEntry[]>;
+  /** Every external effect it tried to make, with the operation ids. */
+  ledger(): Promise<readonly LedgerRow[]>;
+  /** Sends an event; kept until a state takes it. Throws EVENT_UNKNOWN, EVENT_INVALID, RUN_ENDED. */
+  signal<Name extends keyof EventPayloads<Events> & string>(
+    event: Name,
+    payload: EventPayloads<Events>[Name],
+    options?: SignalOptions,
+  ): Promise<"accepted" | "duplicate">;
+  /** Asks it to stop; `by` is whose cancel counts (the first one's). Throws RUN_ENDED. */
+  cancel(options: CancelOptions): Promise<{ readonly by: string }>;
+  /** The verbs of a parked run. */
+  readonly operator: Operator;
+}
+
+export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
+  readonly id: string;
+  readonly tenant: string;
+  readonly #connection: Connection;
+  #saga: Saga | null;
+
+  constructor(connection: Connection, run: RunRef, saga: Saga | null) {
+    this.#connection = connection;
+    this.tenant = checkedId(run.tenant, "the tenant");
+    this.id = checkedId(run.id, "the run id");
+    this.#saga = saga;
+  }
+
+  get operator(): Operator {
+    return operatorOf(this.#connection, this.#ref);
+  }
+
+  async get(): Promise<RunView> {
+    return viewOf(await this.#read());
+  }
+
+  async result(options: ResultOptions = {}): Promise<Output> {
+    const { clock } = this.#connection.ports;
+    const timeoutMs = options.timeout === undefined ? null : checkedDuration(options.timeout, "timeout");
+    const until = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() + timeoutMs;
+    let record = await this.#read();
+    if (isSettled(record, options)) return this.#outcome(record);
+    const news = await this.#connection.follow(this.#ref);
+    try {
+      for (;;) {
+        record = (await this.#reread()) ?? record;
+        if (isSettled(record, options)) return this.#outcome(record);
+        const left = until - clock.monotonicMs();
+        if (left <= 0) throw new ResultTimeout(this.#ref, timeoutMs ?? 0, record.status);
+        await news.next(Math.min(left, rereadMs));
+      }
+    } finally {
+      news.stop();
+    }
+  }
+
+  async *watch(): AsyncGenerator<RunView> {
+    const first = await this.#read();
+    yield viewOf(first);
+    if (hasEnded(first.status)) return;
+    const news = await this.#connection.follow(this.#ref);
+    try {
+      yield* this.#changes(news, first.revision);
+    } finally {
+      news.stop();
+    }
+  }
+
+  async log(): Promise<readonly LogEntry[]> {
+    const entries = await (await this.#connection.store()).log(this.#ref);
+    if (entries.length === 0) throw notFound(this.#ref);
+    return entries;
+  }
+
+  async ledger(): Promise<readonly LedgerRow[]> {
+    const { namespace } = this.#connection.options;
+    const rows = await (await this.#connection.store()).ledger(this.#ref);
+    if (rows.length === 0) await this.#read();
+    return rows.map((row) => ledgerRowOf(namespace, this.#ref, row));
+  }
+
+  async signal<Name extends keyof EventPayloads<Events> & string>(
+    event: Name,
+    payload: EventPayloads<Events>[Name],
+    options: SignalOptions = {},
+  ): Promise<"accepted" | "duplicate"> {
+    const id = checkedId(options.id ?? this.#connection.ports.ids.next(), "the event id");
+    const checked = await this.#checkedPayload(event, payload);
+    const slot = `event:${id}`;
+    const body = { type: "event", event, payload: checked } as const;
+    const request = { run: this.#ref, slot, commandId: slot, by: options.by ?? "client", body };
+    const { answer } = await sendRequest(this.#connection, request);
+    return answer === "OK" ? "accepted" : "duplicate";
+  }
+
+  async cancel({ reason, by, mode = "compensate" }: CancelOptions): Promise<{ readonly by: string }> {
+    const slot = mode === "compensate" ? "cancel" : `cancel:${mode}`;
+    const commandId = this.#connection.ports.ids.next();
+    const body = { type: "cancel", mode, reason } as const;
+    const answer = await sendRequest(this.#connection, { run: this.#ref, slot, commandId, by, body });
+    return { by: answer.answer === "TAKEN" ? answer.by : by };
+  }
+
+  get #ref(): RunRef {
+    return { tenant: this.tenant, id: this.id };
+  }
+
+  async #read(): Promise<RunRecord> {
+    const record = await (await this.#connection.store()).read(this.#ref);
+    if (record === null) throw notFound(this.#ref);
+    return record;
+  }
+
+  /** While somebody waits, a store that is away is waited for, too. */
+  async #reread(): Promise<RunRecord | null> {
+    try {
+      return await this.#read();
+    } catch (error) {
+      if (!(error instanceof RepriseError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      return null;
+    }
+  }
+
+  async *#changes(news: News, seen: number): AsyncGenerator<RunView> {
+    for (let revision = seen; ; ) {
+      const record = await this.#reread();
+      if (record !== null && record.revision !== revision) {
+        revision = record.revision;
+        yield viewOf(record);
+        if (hasEnded(record.status)) return;
+      }
+      await news.next(rereadMs);
+    }
+  }
+
+  #outcome(record: RunRecord): Output {
+    switch (record.status) {
+      case "failed":
+        throw new RunFailed(this.#ref, record.cause, record.rollback);
+      case "cancelled":
+        throw new RunCancelled(this.#ref, record.cause, record.rollback);
+      case "needs_review":
+        throw new RunNeedsReview(this.#ref, record.review);
+      case "completed":
+      case "running":
+      case "waiting":
+      case "paused":
+      case "unwinding":
+        // What a saga results in is typed by its machine; it was checked to be JSON before it was committed.
+        return record.output as Output;
+    }
+  }
+
+  async #checkedPayload(event: string, payload: unknown): Promise<Json> {
+    const saga = await this.#sagaOf();
+    const schema = Object.hasOwn(saga.spec.events, event) ? saga.spec.events[event] : undefined;
+    if (schema === undefined) {
+      const known = Object.keys(saga.spec.events);
+      const message = `${saga.name} takes no event ${event} from outside; it takes ${known.length === 0 ? "none" : known.join(", ")}`;
+      throw new RepriseError("EVENT_UNKNOWN", message, { details: { event, known } });
+    }
+    const { maxPayloadBytes } = this.#connection.options;
+    return checkedJson(payload, `payload of ${event}`, "EVENT_INVALID", maxPayloadBytes, (json) =>
+      decode(schema, json),
+    );
+  }
+
+  async #sagaOf(): Promise<Saga> {
+    if (this.#saga !== null) return this.#saga;
+    const { saga, version } = await this.#read();
+    this.#saga = this.#connection.sagaOf(saga, version);
+    return this.#saga;
+  }
+}
+
+function isSettled(record: RunRecord, { through }: ResultOptions): boolean {
+  return hasEnded(record.status) || (record.status === "needs_review" && through !== "review");
+}

@@ -1,0 +1,140 @@
+/**
+ * What a person may do with a parked run. Invariants: V1 a verb is a compare-and-set on one review: of two people one wins,
+ * the other is told who. V2 only the verbs the review names are sent. V3 what a person says happened must be usable: the
+ * output fits the step's schema.
+ */
+import type { Review, Row, RunRecord, RunRef, VerbCommand } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import { decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
+import { checkedJson } from "./checks.ts";
+import type { Connection } from "./connection.ts";
+import { notFound, sendRequest } from "./send.ts";
+
+/** Who acts, and on which review. */
+export interface VerbOptions {
+  /** Who decided; it stands in the log. */
+  readonly by: string;
+  /** The number of the review that was looked at; the open one unless given. */
+  readonly review?: number;
+  /** Makes the request idempotent; a new one unless given. */
+  readonly commandId?: string;
+}
+
+export type Resolution =
+  | {
+      readonly as: "happened";
+      /** What the action would have returned, as JSON; not asked for where a compensation is resolved. */
+      readonly output?: Json;
+      /** How the outside calls it: a charge id, a message id. */
+      readonly reference?: string;
+      /** How it is known. */
+      readonly evidence: string;
+    }
+  | { readonly as: "absent"; readonly reference?: string; readonly evidence: string };
+
+/** The verbs of a parked run. Each throws REVIEW_GONE, REVIEW_TAKEN (naming the winner), VERB_REFUSED, RUN_NOT_FOUND. */
+export interface Operator {
+  /** Ask the other side now. */
+  probe(options: VerbOptions): Promise<void>;
+  /** Say what is known to have happened, or not. Throws INPUT_INVALID for an output that does not fit. */
+  resolve(resolution: Resolution, options: VerbOptions): Promise<void>;
+  /** Try again, with other input where given. Throws INPUT_INVALID for an input that does not fit. */
+  retry(options: VerbOptions & { readonly reason: string; readonly input?: Json }): Promise<void>;
+  /** Leave this effect as it is and go on with the unwind. */
+  skip(options: VerbOptions & { readonly reason: string }): Promise<void>;
+  /** Give up: what is open stays as it is, on record. */
+  close(options: VerbOptions & { readonly reason: string }): Promise<void>;
+}
+
+export function operatorOf(connection: Connection, run: RunRef): Operator {
+  const act = (verb: VerbCommand, options: VerbOptions) => actOn(connection, run, verb, options);
+  return {
+    probe: (options) => act({ verb: "probe" }, options),
+    resolve: (resolution, options) => act(resolveCommand(resolution), options),
+    retry: (options) => act({ verb: "retry", input: options.input, reason: options.reason }, options),
+    skip: (options) => act({ verb: "skip", reason: options.reason }, options),
+    close: (options) => act({ verb: "close", reason: options.reason }, options),
+  };
+}
+
+function resolveCommand(resolution: Resolution): VerbCommand {
+  const { as, evidence, reference } = resolution;
+  const output = resolution.as === "happened" ? (resolution.output ?? null) : null;
+  return { verb: "resolve", as, output, reference: reference ?? null, evidence };
+}
+
+async function actOn(connection: Connection, run: RunRef, verb: VerbCommand, options: VerbOptions): Promise<void> {
+  const store = await connection.store();
+  const record = await store.read(run);
+  if (record === null) throw notFound(run);
+  const { review } = record;
+  const n = options.review ?? review?.n;
+  if (n === undefined) throw gone(run, null);
+  // A review that is over is refused by the store, which knows who was first.
+  const checked = review?.n === n ? await checkVerb(connection, record, review, verb) : verb;
+  await sendVerb(connection, run, n, checked, options);
+}
+
+async function checkVerb(
+  connection: Connection,
+  record: RunRecord,
+  review: Review,
+  verb: VerbCommand,
+): Promise<VerbCommand> {
+  if (!review.verbs.includes(verb.verb)) {
+    const message = `run ${record.id} is parked (${review.reason}) and does not take ${verb.verb}; it takes ${review.verbs.join(", ")}`;
+    throw new RepriseError("VERB_REFUSED", message, { details: { verb: verb.verb, verbs: review.verbs } });
+  }
+  if (verb.verb === "resolve" && verb.as === "happened" && review.side === "action") {
+    return { ...verb, output: await checkedPart(connection, record, review, "output", verb.output) };
+  }
+  if (verb.verb === "retry" && verb.input !== undefined) {
+    return { ...verb, input: await checkedPart(connection, record, review, "input", verb.input) };
+  }
+  return verb;
+}
+
+async function checkedPart(
+  connection: Connection,
+  record: RunRecord,
+  review: Review,
+  part: "input" | "output",
+  value: Json,
+): Promise<Json> {
+  const row = await rowOf(connection, record, review.seq);
+  const step: StepSpec | undefined =
+    row === null ? undefined : connection.sagaOf(record.saga, record.version).spec.steps[row.step];
+  if (step === undefined) return value;
+  const { maxPayloadBytes } = connection.options;
+  return checkedJson(value, `${part} of ${step.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
+    part === "input" ? decodeInput(step, json) : decodeOutput(step, json),
+  );
+}
+
+async function rowOf(connection: Connection, run: RunRef, seq: number | null): Promise<Row | null> {
+  if (seq === null) return null;
+  const rows = await (await connection.store()).ledger(run);
+  return rows[seq - 1] ?? null;
+}
+
+async function sendVerb(
+  connection: Connection,
+  run: RunRef,
+  n: number,
+  verb: VerbCommand,
+  options: VerbOptions,
+): Promise<void> {
+  const commandId = options.commandId ?? connection.ports.ids.next();
+  const body = { type: "verb", verb } as const;
+  const answer = await sendRequest(connection, { run, slot: `review:${n}`, commandId, by: options.by, body });
+  if (answer.answer === "GONE") throw gone(run, n);
+  if (answer.answer !== "TAKEN") return;
+  throw new RepriseError("REVIEW_TAKEN", `${answer.by} has already decided on review ${n} of run ${run.id}`, {
+    details: { ...run, review: n, by: answer.by, commandId: answer.commandId },
+  });
+}
+
+function gone(run: RunRef, review: number | null): RepriseError {
+  const which = review === null ? "is not parked" : `has no open review ${review}`;
+  return new RepriseError("REVIEW_GONE", `run ${run.id} ${which}`, { details: { ...run, review } });
+}

@@ -1,0 +1,42 @@
+/** Leaving a recorded request with a run, and what its answers mean for the caller. */
+import { type InboxBody, type RunRef, runKey, type SendAnswer, type Timed } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import type { Connection } from "./connection.ts";
+
+export interface Request {
+  readonly run: RunRef;
+  readonly slot: string;
+  readonly commandId: string;
+  readonly by: string;
+  readonly body: InboxBody;
+}
+
+export type Accepted = Extract<SendAnswer, { answer: "OK" | "DUP" | "TAKEN" }> | { readonly answer: "GONE" };
+
+/** Sends it and wakes the run. Throws RUN_NOT_FOUND, RUN_ENDED; a slot that is taken or gone is the caller's to judge. */
+export async function sendRequest(connection: Connection, request: Request): Promise<Accepted> {
+  const store = await connection.store();
+  const answer: Timed<SendAnswer> = await store.send(request);
+  connection.heard(answer.now);
+  switch (answer.answer) {
+    case "OK":
+      await connection.wake([answer.wake]);
+      return answer;
+    case "DUP":
+    case "TAKEN":
+      return answer;
+    case "GONE":
+      if (request.slot.startsWith("review:")) return { answer: "GONE" };
+      throw notFound(request.run);
+    case "ABSENT":
+      throw notFound(request.run);
+    case "ENDED":
+      throw new RepriseError("RUN_ENDED", `run ${request.run.id} has ended: it is ${answer.status}`, {
+        details: { ...request.run, status: answer.status },
+      });
+  }
+}
+
+export function notFound(run: RunRef): RepriseError {
+  return new RepriseError("RUN_NOT_FOUND", `there is no run ${runKey(run)}`, { details: { ...run } });
+}

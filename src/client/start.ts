@@ -1,0 +1,140 @@
+/**
+ * Starting runs. Invariants: T1 an id makes a start idempotent: the same saga and input give the same run, anything else is
+ * RUN_CONFLICT. T2 nothing is written for an input that does not fit. T3 a run that was accepted is in the store; its
+ * wake-up is only a hint.
+ */
+import { ulid } from "ulid";
+import { begin, type CreateAnswer, type CreateCommand, hashOf, listingsOf, machineOf } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import { type Duration, decode, type Json, type Saga, structureOf } from "../saga/index.ts";
+import { checkedDuration, checkedId, checkedJson, checkedPriority, invalid } from "./checks.ts";
+import type { Connection } from "./connection.ts";
+
+/** The tenant of runs that name none. */
+export const defaultTenant = "default";
+/** Creates in one pipeline. */
+const chunkSize = 500;
+
+/** How a run is started. */
+export interface StartOptions {
+  /** Makes the start idempotent: starting again with it returns the same run. A new ULID unless given. */
+  readonly id?: string;
+  /** `default` unless given. */
+  readonly tenant?: string;
+  /** 0 (the default) comes first; of the others the smaller number. */
+  readonly priority?: number;
+  /** Start so much later: `"10m"`, or ms. */
+  readonly delay?: Duration;
+  /** Start not before then (ms since 1970, or a Date), by the store's clock. */
+  readonly startAt?: number | Date;
+}
+
+/** One run of a `startMany`. */
+export interface ManyStart<Input> extends StartOptions {
+  readonly input: Input;
+}
+
+/** What became of one start. */
+export interface Started {
+  readonly tenant: string;
+  readonly id: string;
+  /** `created`, `existed` (same id, saga and input), or `conflict` (same id, another saga or input). */
+  readonly outcome: "created" | "existed" | "conflict";
+}
+
+export interface Wanted extends StartOptions {
+  readonly input: unknown;
+}
+
+const hashes = new WeakMap<Saga, string>();
+
+export function structureHashOf(saga: Saga): string {
+  const known = hashes.get(saga) ?? hashOf(structureOf(saga));
+  hashes.set(saga, known);
+  return known;
+}
+
+/** Starts one run. Throws RUN_CONFLICT beside what `commandOf` throws. */
+export async function startOne(connection: Connection, saga: Saga, wanted: Wanted): Promise<Started> {
+  const store = await connection.store();
+  const command = commandOf(connection, saga, wanted, await connection.storeNow());
+  const answer = await store.create(command);
+  connection.heard(answer.now);
+  if (answer.answer === "CONFLICT") throw conflict(command, answer);
+  if (answer.answer === "OK") await connection.wake([answer.wake]);
+  return startedOf(command, answer);
+}
+
+/** Starts many runs, in pipelined chunks; nothing is written unless every input fits. */
+export async function startAll(
+  connection: Connection,
+  saga: Saga,
+  wanted: readonly Wanted[],
+): Promise<readonly Started[]> {
+  const store = await connection.store();
+  const now = await connection.storeNow();
+  const commands = wanted.map((each) => commandOf(connection, saga, each, now));
+  const started: Started[] = [];
+  let waking: Promise<void> = Promise.resolve();
+  for (let from = 0; from < commands.length; from += chunkSize) {
+    const chunk = commands.slice(from, from + chunkSize);
+    const answers = await store.createMany(chunk);
+    await waking;
+    waking = connection.wake(answers.map((answer) => (answer.answer === "OK" ? answer.wake : null)));
+    for (const [at, command] of chunk.entries()) {
+      const answer = answers[at];
+      if (answer !== undefined) started.push(startedOf(command, answer));
+    }
+  }
+  await waking;
+  return started;
+}
+
+/** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
+function commandOf(connection: Connection, saga: Saga, wanted: Wanted, now: number): CreateCommand {
+  const { ids } = connection.ports;
+  const { maxPayloadBytes } = connection.options;
+  const { spec } = saga;
+  const input: Json = checkedJson(wanted.input, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
+    decode(spec.input, json),
+  );
+  const first = begin({
+    machine: machineOf(spec),
+    hash: structureHashOf(saga),
+    tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
+    id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),
+    input,
+    priority: checkedPriority(wanted.priority ?? 0),
+    now,
+    startAt: startAtOf(wanted, now),
+  });
+  return { ...first, memberships: listingsOf(first.record), commandId: ids.next() };
+}
+
+function startAtOf({ delay, startAt }: StartOptions, now: number): number {
+  if (delay !== undefined && startAt !== undefined)
+    throw invalid("INPUT_INVALID", "delay", "give delay or startAt, not both");
+  if (delay !== undefined) return now + checkedDuration(delay, "delay");
+  if (startAt === undefined) return now;
+  const at = startAt instanceof Date ? startAt.getTime() : startAt;
+  if (Number.isFinite(at) && at >= 0) return Math.max(now, Math.ceil(at));
+  throw invalid("INPUT_INVALID", "startAt", "it is a Date or a number of ms since 1970");
+}
+
+function startedOf({ record: { tenant, id } }: CreateCommand, answer: CreateAnswer): Started {
+  switch (answer.answer) {
+    case "OK":
+      return { tenant, id, outcome: "created" };
+    case "EXISTS":
+      return { tenant, id, outcome: "existed" };
+    case "CONFLICT":
+      return { tenant, id, outcome: "conflict" };
+  }
+}
+
+function conflict({ record }: CreateCommand, known: Extract<CreateAnswer, { answer: "CONFLICT" }>): RepriseError {
+  const differs = known.saga === record.saga ? "another input" : `the saga ${known.saga}`;
+  return new RepriseError("RUN_CONFLICT", `there is a run ${record.id} already, with ${differs}; choose another id`, {
+    details: { tenant: record.tenant, id: record.id, saga: known.saga },
+  });
+}

@@ -1,0 +1,56 @@
+/** A run as applications and operators see it: the record without what only the engine needs. */
+import { type Call, operationId, type Row, type RunRecord } from "../core/index.ts";
+
+export type RunView = Pick<
+  RunRecord,
+  | "tenant"
+  | "id"
+  | "saga"
+  | "version"
+  | "status"
+  | "rollback"
+  | "cause"
+  | "input"
+  | "output"
+  | "waitingFor"
+  | "review"
+  | "cancel"
+  | "timers"
+  | "attributes"
+  | "priority"
+  | "revision"
+  | "createdAt"
+  | "startAt"
+  | "endedAt"
+> & {
+  /** The machine's state value; `null` before the run has begun. */
+  readonly state: RunRecord["input"];
+};
+
+export function viewOf(record: RunRecord): RunView {
+  const { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel } = record;
+  const { timers, attributes, priority, revision, createdAt, startAt, endedAt, snapshot } = record;
+  const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
+  const when = { timers, attributes, priority, revision, createdAt, startAt, endedAt };
+  return { ...what, ...when, state: snapshot?.value ?? null };
+}
+
+/** A ledger row with the operation ids it is known by outside. */
+export interface LedgerRow extends Row {
+  readonly operationId: string;
+  /** `null`: no compensation of it was ever owed. */
+  readonly undoOperationId: string | null;
+}
+
+export function ledgerRowOf(
+  namespace: string,
+  run: { readonly tenant: string; readonly id: string },
+  row: Row,
+): LedgerRow {
+  const undo: Call | null = row.undo?.call ?? null;
+  return {
+    ...row,
+    operationId: operationId(namespace, run, row),
+    undoOperationId: undo === null ? null : operationId(namespace, run, row, "undo"),
+  };
+}
