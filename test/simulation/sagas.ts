@@ -1,0 +1,124 @@
+/**
+ * The sagas of the simulation: every effect class, probes and none, compensations of every kind, parallel regions, timers,
+ * signals. Their services are the fake world, reached through the process that runs them.
+ */
+import { setup } from "xstate";
+import { z } from "zod";
+import { absent, fail, happened, type SagaSpec, saga, stepsFor } from "../../src/saga/index.ts";
+import type { CallOptions } from "../../src/testing/index.ts";
+
+/** The outside as one process reaches it: an operation is made, undone, or asked for. */
+export interface SimServices {
+  call(service: Service, args: { readonly id: string }, options: CallOptions): Promise<{ readonly ref: string }>;
+  undo(service: Service, args: { readonly ref: string }, options: CallOptions): Promise<unknown>;
+  find(service: Service, options: CallOptions): Promise<{ readonly ref: string } | undefined>;
+}
+export type Service = "reserve" | "charge" | "pick" | "letter";
+
+const { step } = stepsFor<SimServices>();
+const Order = z.object({ id: z.string(), refuse: z.boolean() });
+const Ref = z.object({ ref: z.string() });
+const quick = { timeout: "2s", lateness: "3s", retry: { attempts: 4, initial: "100ms", max: "2s" } } as const;
+
+export const reserveStock = step("reserveStock", {
+  input: z.object({ id: z.string() }),
+  output: Ref,
+  effect: "idempotent",
+  action: (c) => c.services.call("reserve", c.input, c),
+  compensate: async (c) => void (await c.services.undo("reserve", c.output, c)),
+  ...quick,
+});
+
+export const chargeCard = step("chargeCard", {
+  input: z.object({ id: z.string() }),
+  output: Ref,
+  effect: "keyed",
+  action: (c) => c.services.call("charge", c.input, c),
+  probe: async (c) => {
+    const found = await c.services.find("charge", c);
+    return found === undefined ? absent() : happened(found);
+  },
+  compensate: async (c) => void (await c.services.undo("charge", c.output, c)),
+  ...quick,
+});
+
+/** `once`, but it can be asked. */
+export const pickParcel = step("pickParcel", {
+  input: z.object({ id: z.string() }),
+  output: Ref,
+  effect: "once",
+  action: (c) => c.services.call("pick", c.input, c),
+  probe: async (c) => {
+    const found = await c.services.find("pick", c);
+    return found === undefined ? absent() : happened(found);
+  },
+  compensate: {
+    run: async (c) => void (await c.services.undo("pick", c.output, c)),
+    effect: "keyed",
+  },
+  ...quick,
+});
+
+/** Says no where the order says so; reads only. */
+export const approveOrder = step("approveOrder", {
+  input: z.object({ refuse: z.boolean() }),
+  effect: "none",
+  action: (c) => {
+    if (c.input.refuse) throw fail("refused", { code: "refused" });
+  },
+  ...quick,
+});
+
+/** `once` and blind: its outcome can only be told by a person. */
+export const sendMail = step("sendMail", {
+  input: z.object({ id: z.string() }),
+  output: Ref,
+  effect: "once",
+  action: (c) => c.services.call("letter", c.input, c),
+  noCompensation: "a mail cannot be taken back",
+  ...quick,
+});
+
+export const orderSaga = saga("order", { version: 1, input: Order })
+  .step(reserveStock, ({ input }) => ({ id: input.id }))
+  .step(chargeCard, ({ input }) => ({ id: input.id }))
+  .step(pickParcel, ({ input }) => ({ id: input.id }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.refuse }))
+  .step(sendMail, ({ input }) => ({ id: input.id }))
+  .build();
+
+export const fanSaga = saga("fan", { version: 1, input: Order })
+  .parallel({
+    left: (branch) => branch.step(chargeCard, ({ input }) => ({ id: input.id })),
+    right: (branch) =>
+      branch
+        .step(reserveStock, ({ input }) => ({ id: input.id }))
+        .step(approveOrder, ({ input }) => ({ refuse: input.refuse })),
+  })
+  .step(pickParcel, ({ input }) => ({ id: input.id }))
+  .build();
+
+/** Waits for a signal or a timer, in a machine of the user's own. */
+export const waitSaga = saga("wait", { version: 1, input: Order, events: { GO: z.object({}) } }).machine(
+  setup({
+    types: {} as { context: { id: string }; events: { type: "GO" }; input: z.infer<typeof Order> },
+    actors: { chargeCard, sendMail },
+  }).createMachine({
+    context: ({ input }) => ({ id: input.id }),
+    initial: "charging",
+    states: {
+      charging: {
+        invoke: { src: "chargeCard", input: ({ context }) => ({ id: context.id }), onDone: "waiting" },
+      },
+      waiting: { on: { GO: "mailing" }, after: { 20000: "late" } },
+      mailing: {
+        invoke: { src: "sendMail", input: ({ context }) => ({ id: context.id }), onDone: "done", onError: "late" },
+      },
+      done: { type: "final" },
+      late: { type: "final", tags: ["unwind"] },
+    },
+  }),
+);
+
+export const simSagas = [orderSaga, fanSaga, waitSaga];
+export const simSpecs: readonly SagaSpec[] = simSagas.map((each) => each.spec);

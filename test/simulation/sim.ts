@@ -1,0 +1,35 @@
+/**
+ * `npm run sim -- [--seeds N] [--from SEED] [--seed SEED --trace] [--json]`: runs seeds of the simulation and says which
+ * broke an invariant, and how to repeat it. Exit 1 where one did.
+ */
+import { parseArgs } from "node:util";
+import { simulateSeed } from "./simulate.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    trace: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const first = Number(values.seed ?? values.from);
+const count = values.seed === undefined ? Number(values.seeds) : 1;
+const started = performance.now();
+let violations = 0;
+const statuses: Record<string, number> = {};
+for (let seed = first; seed < first + count; seed += 1) {
+  const report = await simulateSeed(values.trace ? { seed, trace: (line) => console.error(line) } : { seed });
+  for (const [status, n] of Object.entries(report.check.byStatus)) statuses[status] = (statuses[status] ?? 0) + n;
+  if (report.violations.length === 0) continue;
+  violations += 1;
+  console.error(`seed ${seed} ${JSON.stringify(report.derived)}`);
+  for (const violation of report.violations) console.error(`  ${violation}`);
+  console.error(`  repeat: npm run sim -- --seed ${seed} --trace`);
+}
+const seconds = Math.round((performance.now() - started) / 100) / 10;
+if (values.json) console.log(JSON.stringify({ seeds: count, violations, seconds }));
+else console.log(`${count} seeds, ${violations} with violations, ${seconds} s; runs ${JSON.stringify(statuses)}`);
+process.exitCode = violations === 0 ? 0 : 1;

@@ -1,0 +1,415 @@
+/**
+ * One seed: a world, a store, a queue, two worker processes that die, stand still and lose replies, a client and an
+ * operator, all over one virtual clock. First faults, then quiet: everything accepted must come to an end or to a person,
+ * the person (who can see the world) answers, and then the checker compares the witnesses.
+ */
+import {
+  begin,
+  type Consumer,
+  hashOf,
+  listingsOf,
+  machineOf,
+  operationId,
+  type Run,
+  type RunRef,
+  type Store,
+  type VerbCommand,
+} from "../../src/core/index.ts";
+import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
+import { structureOf } from "../../src/saga/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { FakeWorld } from "../../src/testing/index.ts";
+import { memoryQueue } from "../../src/testing/memory-queue.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import { type FaultRates, SimProcess } from "./process.ts";
+import { Random } from "./random.ts";
+import { type Service, type SimServices, simSagas, simSpecs } from "./sagas.ts";
+
+const namespace = "sim";
+const epochMs = Date.UTC(2026, 0, 1);
+const faultPhaseMs = 60_000;
+const quietPhaseMs = 600_000;
+const respawnMs = 300;
+
+export const settings: EngineSettings = {
+  startWithinMs: 2_000,
+  abortGraceMs: 500,
+  inlineWaitMs: 2_000,
+  quiesceMs: 2_000,
+  barrierMs: 1_500,
+  leaseMs: 5_000,
+  renewMs: 500,
+  marginMs: 1_500,
+  sweepMs: 500,
+  shutdownMs: 5_000,
+  maxPayloadBytes: 256 * 1024,
+};
+
+export interface SeedOptions {
+  readonly seed: number;
+  /** Sees everything that happens, for a person who repeats a seed. */
+  readonly trace?: (line: string) => void;
+}
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly derived: Readonly<Record<string, unknown>>;
+  readonly check: CheckReport;
+  readonly deaths: Readonly<Record<string, number>>;
+  readonly violations: readonly string[];
+}
+
+/** Everything of a seed that is drawn before it runs. */
+function drawn(random: Random): { readonly rates: FaultRates; readonly runs: number; readonly worldFaults: number } {
+  const level = random.pick([0, 0.3, 1, 2]);
+  const rate = (most: number): number => random.next() * most * level;
+  return {
+    runs: random.between(2, 6),
+    worldFaults: random.between(0, 5),
+    rates: {
+      crashBefore: rate(0.02),
+      crashAfter: rate(0.02),
+      loseRequest: rate(0.02),
+      loseReply: rate(0.03),
+      slow: rate(0.1),
+      freeze: rate(0.004),
+    },
+  };
+}
+
+/** Runs one seed to its end. */
+export async function simulateSeed(options: SeedOptions): Promise<SeedReport> {
+  const sim = new Simulation(options);
+  return await sim.run();
+}
+
+class Simulation {
+  readonly #seed: number;
+  readonly #trace: (line: string) => void;
+  readonly #random: Random;
+  readonly #clock = new VirtualClock();
+  readonly #world: FakeWorld;
+  readonly #store: Store;
+  readonly #queue;
+  readonly #drawn;
+  readonly #client: ClientEvent[] = [];
+  readonly #deaths: Record<string, number> = {};
+  readonly #alive = new Map<
+    SimProcess,
+    { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
+  >();
+  #faulty = true;
+  #births = 0;
+
+  constructor({ seed, trace }: SeedOptions) {
+    this.#seed = seed;
+    this.#trace = trace ?? (() => undefined);
+    this.#random = new Random(seed);
+    this.#drawn = drawn(this.#random);
+    const clock = this.#clock;
+    this.#world = new FakeWorld({
+      clock: { now: () => epochMs + clock.monotonicMs(), after: (ms, run) => clock.after(ms, run) },
+      services: worldServices,
+      witness: (arrival) => this.#witness(arrival.operationId),
+    });
+    this.#queue = memoryQueue({ clock });
+    this.#store = memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) });
+  }
+
+  async run(): Promise<SeedReport> {
+    this.#scriptWorldFaults();
+    this.#spawn();
+    this.#spawn();
+    for (let n = 0; n < this.#drawn.runs; n += 1) this.#startLater(n);
+    await this.#clock.advance(faultPhaseMs);
+    this.#quiet();
+    const restless = await this.#comeToRest();
+    const report = await check({
+      namespace,
+      sagas: simSpecs,
+      world: this.#world.entries(),
+      store: this.#store,
+      client: this.#client,
+    });
+    this.#world.close();
+    const violations = [...restless, ...report.violations];
+    return { seed: this.#seed, derived: this.#drawn, check: report, deaths: this.#deaths, violations };
+  }
+
+  // ---- processes
+
+  #spawn(): void {
+    this.#births += 1;
+    const name = `w${this.#births}`;
+    const rates = this.#faulty ? this.#drawn.rates : noFaults;
+    const process = new SimProcess(name, this.#clock, this.#random, rates, (dead, where) => this.#buried(dead, where));
+    const worker = engineWorker(this.#parts(process, name), {
+      namespace,
+      sagas: simSagas,
+      pools: ["default"],
+      queues: [],
+      concurrency: 5,
+      services: this.#services(process),
+      settings,
+      allowForgetfulStore: false,
+      log: () => undefined,
+    });
+    this.#alive.set(process, { worker, consumer: null, pulse: name });
+    worker.start().catch((error: unknown) => {
+      this.#trace(`${name} could not start: ${String(error)}`);
+      process.kill("start");
+    });
+  }
+
+  #parts(process: SimProcess, name: string): Parameters<typeof engineWorker>[0] {
+    return {
+      ports: {
+        store: process.store(this.#store),
+        wakeUps: process.wakeUps(this.#queue.wakeUps),
+        clock: process.clock,
+        ids: process.ids(),
+        facts: { emit: (fact) => this.#trace(`${this.#at()} ${name} ${JSON.stringify(fact)}`) },
+      },
+      consumers: (wanted) => {
+        const consumer = this.#queue.consumers({
+          ...wanted,
+          onWake: (run) => process.outside("job", () => wanted.onWake(run)),
+        });
+        const mine = this.#alive.get(process);
+        if (mine !== undefined) mine.consumer = consumer;
+        return consumer;
+      },
+      pulse: (onOpen) => {
+        onOpen({ serverId: "sim", pulse: name });
+        return { close: () => undefined };
+      },
+    };
+  }
+
+  #buried(process: SimProcess, where: string): void {
+    this.#trace(`${this.#at()} ${process.name} dies ${where}`);
+    this.#deaths[where] = (this.#deaths[where] ?? 0) + 1;
+    const mine = this.#alive.get(process);
+    this.#alive.delete(process);
+    const { consumer } = mine ?? { consumer: null };
+    if (consumer !== null) this.#clock.after(200, () => this.#queue.crash(consumer));
+    this.#clock.after(respawnMs, () => this.#spawn());
+  }
+
+  #pulseLives(pulse: string): boolean {
+    return [...this.#alive.values()].some((each) => each.pulse === pulse);
+  }
+
+  #quiet(): void {
+    this.#faulty = false;
+    this.#world.clearFaults();
+    for (const held of this.#world.held()) held.drop();
+    for (const process of this.#alive.keys()) process.calm();
+    this.#trace(`${this.#at()} quiet`);
+  }
+
+  // ---- the outside
+
+  #services(process: SimProcess): SimServices {
+    const ask = async (
+      call: () => Promise<{ readonly kind: string; readonly status?: number; readonly body?: unknown }>,
+    ): Promise<never> => {
+      const reply = await process.outside("outside call", call);
+      if (reply.kind === "reset") throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
+      if (reply.status !== undefined && reply.status >= 400)
+        throw Object.assign(new Error(`status ${reply.status}`), { status: reply.status });
+      return reply.body as never;
+    };
+    const request = (service: Service | `undo-${Service}`, args: Readonly<Record<string, string>>, id: string) => ({
+      service,
+      action: "do",
+      operationId: id,
+      args,
+      profile: worldServices[service],
+    });
+    return {
+      call: (service, args, o) =>
+        ask(() => this.#world.call(request(service, args, o.operationId), { signal: o.signal })),
+      undo: (service, args, o) =>
+        ask(() => this.#world.call(request(`undo-${service}`, args, o.operationId), { signal: o.signal })),
+      find: async (service, o) => {
+        const { args, ...query } = request(service, {}, o.operationId);
+        const answer: { found?: boolean; result?: { ref: string } } = await ask(() =>
+          this.#world.query(query, { signal: o.signal }),
+        );
+        return answer.found === true ? answer.result : undefined;
+      },
+    };
+  }
+
+  #scriptWorldFaults(): void {
+    for (let n = 0; n < this.#drawn.worldFaults; n += 1) {
+      const service = this.#random.pick(Object.keys(worldServices));
+      const kind = this.#random.pick([
+        "apply-then-hang",
+        "hang-before-apply",
+        "apply-then-500",
+        "reset-before-apply",
+        "reset-after-apply",
+      ] as const);
+      this.#world.fault({
+        service,
+        action: "do",
+        kind,
+        times: this.#random.between(1, 3),
+        fromArrival: this.#random.between(1, 4),
+      });
+    }
+    if (!this.#random.chance(0.3)) return;
+    const service = this.#random.pick(["charge", "pick"]);
+    this.#world.fault({
+      service,
+      action: "do",
+      kind: "500-then-apply-later",
+      afterMs: this.#random.between(10, 2_500),
+      times: 1,
+    });
+  }
+
+  /** What the store says of the row at the moment its call arrives outside. */
+  async #witness(id: string): Promise<unknown> {
+    const [, tenant, run] = id.split("/");
+    const rows = await this.#store.ledger({ tenant: tenant ?? "", id: run ?? "" });
+    const ref = { tenant: tenant ?? "", id: run ?? "" };
+    for (const row of rows) {
+      if (operationId(namespace, ref, row) === id) return { intent: row.call.firstSentRevision !== null };
+      if (operationId(namespace, ref, row, "undo") === id)
+        return { intent: (row.undo?.call?.firstSentRevision ?? null) !== null };
+    }
+    return { intent: false };
+  }
+
+  // ---- the client
+
+  #startLater(n: number): void {
+    const saga = this.#random.pick(simSagas);
+    const run = { tenant: "t", id: `r${n}` };
+    const input = { id: run.id, refuse: this.#random.chance(0.35) };
+    this.#clock.after(this.#random.between(0, 3_000), () => void this.#start(saga, run, input));
+    if (saga.spec.name === "wait" && this.#random.chance(0.7)) {
+      this.#clock.after(this.#random.between(2_000, 15_000), () => void this.#signal(run));
+    }
+    if (this.#random.chance(0.2)) this.#clock.after(this.#random.between(500, 8_000), () => void this.#cancel(run));
+  }
+
+  async #start(
+    saga: (typeof simSagas)[number],
+    run: RunRef,
+    input: { readonly id: string; readonly refuse: boolean },
+  ): Promise<void> {
+    const now = epochMs + this.#clock.monotonicMs();
+    const hash = hashOf(structureOf(saga));
+    const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority: 0, now, startAt: now });
+    const command = { ...first, memberships: listingsOf(first.record), commandId: this.#random.id() };
+    const answer = await this.#store.create(command);
+    this.#client.push({ op: "start", run, outcome: answer.answer === "OK" ? "ok" : "fail" });
+    const isAdded = !this.#random.chance(0.3);
+    if (answer.answer === "OK" && answer.wake !== null && isAdded) await this.#queue.wakeUps.wake([answer.wake]);
+  }
+
+  async #send(run: RunRef, slot: string, by: string, body: Parameters<Store["send"]>[0]["body"]): Promise<void> {
+    const answer = await this.#store.send({ run, slot, commandId: this.#random.id(), by, body });
+    this.#trace(`${this.#at()} ${slot} to ${run.id}: ${answer.answer}`);
+    if (answer.answer === "OK" && answer.wake !== null) await this.#queue.wakeUps.wake([answer.wake]);
+  }
+
+  async #signal(run: RunRef): Promise<void> {
+    await this.#send(run, "event:go", "client", { type: "event", event: "GO", payload: {} });
+  }
+
+  async #cancel(run: RunRef): Promise<void> {
+    await this.#send(run, "cancel", "client", { type: "cancel", mode: "compensate", reason: "changed my mind" });
+  }
+
+  // ---- the operator, who can see the world
+
+  async #comeToRest(): Promise<readonly string[]> {
+    const limit = this.#clock.monotonicMs() + quietPhaseMs;
+    while (this.#clock.monotonicMs() < limit) {
+      await this.#clock.advance(5_000);
+      const restless = await this.#restless();
+      if (restless.length === 0) return [];
+      for (const run of restless) await this.#help(run);
+    }
+    const left = await this.#restless();
+    return left.map(
+      (run) =>
+        `I11: ${run.record.id} is still ${run.record.status}: ${JSON.stringify(run.record.review ?? openRows(run))}`,
+    );
+  }
+
+  async #restless(): Promise<readonly Run[]> {
+    const runs: Run[] = [];
+    for (const { run } of this.#client.filter((event) => event.op === "start" && event.outcome === "ok")) {
+      const record = await this.#store.read(run);
+      if (record === null) continue;
+      const rows = await this.#store.ledger(run);
+      if (record.endedAt === null) runs.push({ record, rows, inbox: [] });
+    }
+    return runs;
+  }
+
+  async #help({ record, rows }: Run): Promise<void> {
+    const { review } = record;
+    const run = { tenant: record.tenant, id: record.id };
+    if (record.status === "waiting") return await this.#signal(run);
+    if (review === null) return;
+    const verb = this.#answer(run, record, rows);
+    if (verb === null) return;
+    this.#trace(`${this.#at()} operator on ${run.id}: ${review.reason} ${JSON.stringify(verb)}`);
+    await this.#send(run, `review:${review.n}`, "operator", { type: "verb", verb });
+  }
+
+  #answer(run: RunRef, { review }: Run["record"], rows: Run["rows"]): VerbCommand | null {
+    if (review === null) return null;
+    const row = review.seq === null ? undefined : rows[review.seq - 1];
+    const can = (verb: VerbCommand["verb"]): boolean => review.verbs.includes(verb);
+    if (row === undefined || review.side === null)
+      return can("retry")
+        ? { verb: "retry", input: undefined, reason: "again" }
+        : { verb: "close", reason: "no way on" };
+    if (review.reason === "late_result") return { verb: "retry", input: undefined, reason: "undo it" };
+    const call = review.side === "action" ? row.call : row.undo?.call;
+    if (call?.state === "unknown" || review.reason === "unknown_outcome") {
+      if (!can("resolve")) return { verb: "close", reason: "no way on" };
+      const id = operationId(namespace, run, row, review.side);
+      const effect = this.#world.effects().find((each) => each.operationId === id);
+      const output = { ref: effect?.ref ?? "none" };
+      return {
+        verb: "resolve",
+        as: effect === undefined ? "absent" : "happened",
+        output,
+        reference: effect?.ref ?? null,
+        evidence: "the world says so",
+      };
+    }
+    return can("retry") ? { verb: "retry", input: undefined, reason: "again" } : { verb: "close", reason: "no way on" };
+  }
+
+  #at(): string {
+    return String(this.#clock.monotonicMs() - 1_000_000).padStart(7);
+  }
+}
+
+function openRows({ record, rows }: Run): unknown {
+  return rows.filter((row) => record.open.includes(row.seq)).map(({ seq, call, undo }) => ({ seq, call, undo }));
+}
+
+const noFaults: FaultRates = { crashBefore: 0, crashAfter: 0, loseRequest: 0, loseReply: 0, slow: 0, freeze: 0 };
+
+const worldServices = {
+  reserve: { effect: "idempotent" },
+  charge: { effect: "keyed", query: true },
+  pick: { effect: "once", query: true },
+  letter: { effect: "once" },
+  "undo-reserve": { effect: "keyed", direction: "undo" },
+  "undo-charge": { effect: "keyed", direction: "undo" },
+  "undo-pick": { effect: "keyed", direction: "undo" },
+  "undo-letter": { effect: "keyed", direction: "undo" },
+} as const;
