@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { plant } from "./test/support/plant.ts";
 
 /**
  * One project per kind of test (house-style, "Tests"). What a kind needs is said here and nowhere else:
@@ -19,6 +20,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 }
 
 export default defineConfig({
+  plugins: plant(),
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {

@@ -48,6 +48,9 @@ export const settings: EngineSettings = {
 
 export interface SeedOptions {
   readonly seed: number;
+  /** Instead of those that are drawn from the seed. */
+  readonly rates?: FaultRates;
+  readonly worldFaults?: number;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
 }
@@ -102,11 +105,11 @@ class Simulation {
   #faulty = true;
   #births = 0;
 
-  constructor({ seed, trace }: SeedOptions) {
+  constructor({ seed, trace, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
-    this.#drawn = drawn(this.#random);
+    this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
     this.#world = new FakeWorld({
       clock: { now: () => epochMs + clock.monotonicMs(), after: (ms, run) => clock.after(ms, run) },

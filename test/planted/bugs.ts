@@ -1,0 +1,111 @@
+/**
+ * Bugs that engines like this one have had, each as a patch of a copy. `main.ts` plants one at a time and demands that a
+ * file which claims it turns red.
+ */
+
+export interface PlantedBug {
+  readonly name: string;
+  /** What would be paid for it. */
+  readonly harm: string;
+  readonly changes: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
+  /** Test files that claim to find it, most likely first. */
+  readonly claimed: readonly string[];
+}
+
+const seeds = "test/simulation/seeds.test.ts";
+const lostReplies = "test/simulation/lost-replies.test.ts";
+const contract = "test/contract/store.memory.test.ts";
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: "ack-before-commit",
+    harm: "a call is made although its intent was never kept",
+    changes: [
+      {
+        file: "src/engine/advance.ts",
+        find: 'const sent = await untilAnswered(this.#context, "commit", () => store.commit(command));',
+        replace:
+          'void untilAnswered(this.#context, "commit", () => store.commit(command)); const sent = { answer: { answer: "OK" as const, inbox: [], now: this.#time.now() } };',
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "intent-after-call",
+    harm: "a crash during the call leaves no trace of it",
+    changes: [
+      {
+        file: "src/engine/advance.ts",
+        find: "const written = await this.#write(decision);",
+        replace:
+          "this.#calls.begin(decision, this.#context.clock.monotonicMs(), null); const written = await this.#write(decision);",
+      },
+      {
+        file: "src/engine/advance.ts",
+        find: 'this.#calls.begin(decision, written.sentAt, this.#lost ? "the lease was lost" : objection(written.inbox));',
+        replace: "",
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "no-fence",
+    harm: "a worker that lost the run goes on writing it",
+    changes: [
+      {
+        file: "src/store/memory/moves.ts",
+        find: 'if (cell.lease?.token !== lease.token || cell.fence !== lease.fence) return { answer: "FENCED" };\n  if (cell.run',
+        replace: "if (cell.run",
+      },
+      {
+        file: "src/store/lua/commit.lua",
+        find: "if f[3] ~= token or f[2] ~= fence then return { 'FENCED', now } end",
+        replace: "",
+      },
+    ],
+    claimed: [contract, seeds],
+  },
+  {
+    name: "no-revision",
+    harm: "two histories of one run",
+    changes: [
+      {
+        file: "src/store/memory/moves.ts",
+        find: 'if (cell.run.record.revision !== next.expects) return { answer: "STALE" };',
+        replace: "",
+      },
+      {
+        file: "src/store/lua/commit.lua",
+        find: "if f[1] ~= expects then return { 'STALE', now } end",
+        replace: "",
+      },
+    ],
+    claimed: [contract, seeds],
+  },
+  {
+    name: "resend-without-commit-id",
+    harm: "a commit whose answer was lost is taken for somebody else's",
+    changes: [
+      {
+        file: "src/engine/advance.ts",
+        find: '"commit", () => store.commit(command));',
+        replace:
+          '"commit", () => store.commit({ ...command, commit: { ...commit, commitId: this.#context.ids.next() } }));',
+      },
+    ],
+    claimed: [lostReplies],
+  },
+  {
+    name: "wake-up-outside-the-script",
+    harm: "a client that dies after create leaves a run that nobody looks at",
+    changes: [
+      {
+        file: "src/store/memory/moves.ts",
+        find: 'return { answer: "OK", wake: handOut(shard, cell, now) };\n}\n\nfunction createdBefore',
+        replace:
+          'const wake = handOut(shard, cell, now);\n  shard.due.delete(member);\n  return { answer: "OK", wake };\n}\n\nfunction createdBefore',
+      },
+    ],
+    claimed: [seeds],
+  },
+];
