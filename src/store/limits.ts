@@ -9,10 +9,8 @@ export const maxWakeGraceMs = 60_000;
 /** Wake-ups of one tenant queued per pool and lane; further starts wait in `due:<tenant>`. */
 export const maxWakeUpsQueued = 1_000;
 
-/** How long a consumed slot, and the id of a run, stay taken. */
-export const idempotencyHorizonMs = 30 * 24 * 60 * 60 * 1_000;
-
-/** Consumed slots remembered per run; beyond it the oldest are forgotten, inside the horizon too. */
+/** Consumed slots remembered per run, at least; beyond `maxSlotsTaken` the oldest are forgotten down to this. */
+export const slotsKept = 9_000;
 export const maxSlotsTaken = 10_000;
 
 /** Events and pause requests a run keeps that no state has taken yet. Verbs, cancels and outcomes always get in. */

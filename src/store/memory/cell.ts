@@ -20,7 +20,7 @@ export interface Debt {
 export interface Winner {
   readonly by: string;
   readonly commandId: string;
-  readonly at: number;
+  readonly position: number;
 }
 
 /** A permit without what is worked out when it is told. */

@@ -2,7 +2,7 @@
 
 import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand } from "../../core/ports.ts";
 import { hasEnded } from "../../core/run.ts";
-import { RepriseError } from "../../errors.ts";
+import { inboxFull } from "../checks.ts";
 import { memberOf } from "../keys.ts";
 import { maxEntriesWaiting } from "../limits.ts";
 import { gateOf, isBounded, offerOf, offerTag, reopens } from "../slots.ts";
@@ -33,24 +33,15 @@ function slotRefused(cell: Cell, { slot, commandId }: SendCommand): SendAnswer |
   return null;
 }
 
-export function inboxFull(member: string): RepriseError {
-  return new RepriseError(
-    "PAYLOAD_TOO_LARGE",
-    `run ${member} already keeps ${maxEntriesWaiting} entries nobody has taken`,
-    {
-      details: { run: member, maxEntriesWaiting },
-    },
-  );
-}
-
 export function permit(shard: Shard, command: PermitCommand, now: number): PermitAnswer {
   const cell = shard.cells.get(memberOf(command.run));
   const row = cell?.run.rows[command.seq - 1];
   if (cell === undefined || row === undefined || !mayCall(cell, command)) return { answer: "GONE" };
   if (offerOf(row) !== offerTag(command.send, command.side)) return { answer: "GONE" };
   const known = cell.permits.get(command.seq);
-  if (known?.send === command.send && known.token !== command.token) return { answer: "GONE" };
-  if (known?.send !== command.send) grant(shard, cell, command, now);
+  const isSameCall = known?.send === command.send && known.side === command.side;
+  if (isSameCall && known.token !== command.token) return { answer: "GONE" };
+  if (!isSameCall) grant(shard, cell, command, now);
   return { answer: "OK", record: cell.run.record, row };
 }
 
@@ -71,7 +62,8 @@ export function renewPermit(shard: Shard, command: PermitCommand, now: number): 
   const cell = shard.cells.get(memberOf(command.run));
   const known = cell?.permits.get(command.seq);
   if (cell === undefined || known === undefined) return "ABORT";
-  if (known.send !== command.send || known.token !== command.token || known.abort) return "ABORT";
+  if (known.send !== command.send || known.side !== command.side) return "ABORT";
+  if (known.token !== command.token || known.abort) return "ABORT";
   cell.permits.set(command.seq, { ...known, until: now + command.leaseMs });
   return "OK";
 }

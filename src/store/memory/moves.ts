@@ -2,7 +2,7 @@
  * `create`, `acquire`, `commit`, `renew`, `release` over one memory shard, each in the order of its script: every
  * refusal first, then the writes.
  */
-import { evolve } from "../../core/commit.ts";
+import { type Commit, evolve } from "../../core/commit.ts";
 import type {
   AcquireAnswer,
   AcquireCommand,
@@ -16,8 +16,9 @@ import type {
   RenewAnswer,
 } from "../../core/ports.ts";
 import { hasEnded, type InboxEntry } from "../../core/run.ts";
+import { assertNext, gapIn } from "../checks.ts";
 import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
-import { idempotencyHorizonMs, maxSlotsTaken } from "../limits.ts";
+import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import { reopens } from "../slots.ts";
 import { type Cell, type Debt, isHeld, type Lease, newCell, permitsOf } from "./cell.ts";
 import { handOut, isOverShare, putBack, rest, type Shard, takeUp } from "./shard.ts";
@@ -30,7 +31,7 @@ export function create(shard: Shard, command: CreateCommand, now: number): Creat
   const cell = newCell(record, log, member, shareOf(record.tenant, record.pool), commandId);
   shard.cells.set(member, cell);
   for (const listing of command.memberships) join(shard, cell, listing);
-  if (record.startAt > now) {
+  if (record.startAt > now && record.startAt !== record.createdAt) {
     shard.due.set(member, record.startAt);
     return { answer: "OK", wake: null };
   }
@@ -67,14 +68,15 @@ function leave(shard: Shard, cell: Cell, listing: string): void {
 export function acquire(shard: Shard, command: AcquireCommand, now: number): AcquireAnswer {
   const cell = shard.cells.get(memberOf(command.run));
   if (cell === undefined) return { answer: "ABSENT" };
-  const again = cell.lease?.token === command.token;
-  if (!again && cell.lease !== null && isHeld(cell, now)) return { answer: "HELD", until: cell.lease.until };
+  const { lease } = cell;
+  const isSame = lease?.token === command.token;
+  if (lease !== null && !isSame && isHeld(cell, now)) return { answer: "HELD", until: lease.until };
   if (hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot))) {
     takeUp(shard, cell);
     shard.due.delete(cell.member);
     return { answer: "ENDED" };
   }
-  if (again) hold(shard, cell, cell.lease, now + command.leaseMs);
+  if (lease !== null && isSame) hold(shard, cell, lease, now + command.leaseMs);
   else take(shard, cell, command, now);
   return {
     answer: "OK",
@@ -97,10 +99,17 @@ function take(shard: Shard, cell: Cell, command: AcquireCommand, now: number): v
   }
   cell.fence += 1;
   cell.wake += 1;
-  hold(shard, cell, { owner: command.owner, token: command.token, until: 0, mark: null }, now + command.leaseMs);
+  const until = now + command.leaseMs;
+  cell.lease = { owner: command.owner, token: command.token, until, mark: null };
+  keepHeld(shard, command.owner, cell.member);
   takeUp(shard, cell);
   cell.wanted = undefined;
-  shard.due.set(cell.member, now + command.leaseMs);
+  shard.due.set(cell.member, until);
+}
+
+function keepHeld(shard: Shard, owner: string, member: string): void {
+  const held = shard.held.get(owner) ?? new Set<string>();
+  shard.held.set(owner, held.add(member));
 }
 
 /** Where the owner drove a suspect when it died, only the suspect counts it (design section 5, Poison). */
@@ -112,14 +121,11 @@ function hasDied(shard: Shard, cell: Cell, lease: Lease): boolean {
 }
 
 /** The lease runs until then. One that had lapsed or been ended is whole again. */
-function hold(shard: Shard, cell: Cell, lease: Lease | null, until: number): void {
-  if (lease === null) return;
+function hold(shard: Shard, cell: Cell, lease: Lease, until: number): void {
   lease.until = until;
+  if (lease.mark === null && cell.handOuts === 0) return;
   lease.mark = null;
-  cell.lease = lease;
-  const held = shard.held.get(lease.owner) ?? new Set<string>();
-  shard.held.set(lease.owner, held.add(cell.member));
-  if (cell.handOuts === 0) return;
+  keepHeld(shard, lease.owner, cell.member);
   takeUp(shard, cell);
   shard.due.set(cell.member, until);
 }
@@ -127,6 +133,7 @@ function hold(shard: Shard, cell: Cell, lease: Lease | null, until: number): voi
 export function commit(shard: Shard, command: CommitCommand, now: number): CommitAnswer {
   const { commit: next } = command;
   const cell = shard.cells.get(memberOf(next.run));
+  assertNext(next);
   if (cell === undefined) return { answer: "FENCED" };
   if (cell.commitId === next.commitId) return { answer: "DUP", inbox: newer(cell, next.seen) };
   const refusal = refused(cell, command, now);
@@ -142,16 +149,27 @@ function refused(cell: Cell, { lease, commit: next }: CommitCommand, now: number
   const inbox = newer(cell, next.seen);
   if ((next.mustSee || next.release) && inbox.length > 0) return { answer: "INBOX", inbox };
   const permits = permitsOf(cell, now).filter((permit) => isWithdrawn(next.withdraw, permit));
-  return permits.length > 0 ? { answer: "PERMITTED", permits } : null;
+  if (permits.length > 0) return { answer: "PERMITTED", permits };
+  if (!hasGap(next, cell.run.rows.length)) return null;
+  throw gapIn(next);
+}
+
+function hasGap({ rows }: Commit, length: number): boolean {
+  let end = length;
+  for (const { seq } of rows) {
+    if (seq > end + 1) return true;
+    end = Math.max(end, seq);
+  }
+  return false;
 }
 
 function isWithdrawn(rows: readonly { seq: number; send: number }[], permit: PermitState): boolean {
   return rows.some((row) => row.seq === permit.seq && row.send === permit.send);
 }
 
-function write(shard: Shard, cell: Cell, { commit: next, lease, leaseMs }: CommitCommand, now: number): void {
+function write(shard: Shard, cell: Cell, { commit: next, leaseMs }: CommitCommand, now: number): void {
   for (const listing of next.leave) leave(shard, cell, listing);
-  consume(cell, next.consumed, now);
+  consume(cell, next.consumed);
   cell.run = evolve(cell.run, next);
   cell.log.push(next.log);
   for (const listing of next.join) join(shard, cell, listing);
@@ -162,7 +180,7 @@ function write(shard: Shard, cell: Cell, { commit: next, lease, leaseMs }: Commi
   for (const seq of next.settledPermits) cell.permits.delete(seq);
   for (const seq of next.abortPermits) abort(cell, seq);
   if (next.release) rest(shard, cell, next.due);
-  else if (cell.lease?.token === lease.token) hold(shard, cell, cell.lease, now + leaseMs);
+  else if (cell.lease !== null) hold(shard, cell, cell.lease, now + leaseMs);
 }
 
 function abort(cell: Cell, seq: number): void {
@@ -170,17 +188,15 @@ function abort(cell: Cell, seq: number): void {
   if (permit !== undefined) cell.permits.set(seq, { ...permit, abort: true });
 }
 
-/** The entries go, their slots stay taken. */
-function consume(cell: Cell, slots: readonly string[], now: number): void {
+/** The entries go, their slots stay taken; of very many only the newest are remembered. */
+function consume(cell: Cell, slots: readonly string[]): void {
   for (const slot of slots) {
     const entry = cell.run.inbox.find((waiting) => waiting.slot === slot);
-    if (entry !== undefined) cell.slots.set(slot, { by: entry.by, commandId: entry.commandId, at: now });
+    if (entry !== undefined) cell.slots.set(slot, entry);
   }
   if (cell.slots.size <= maxSlotsTaken) return;
-  for (const [slot, winner] of cell.slots) {
-    if (cell.slots.size <= maxSlotsTaken * 0.9 && winner.at + idempotencyHorizonMs > now) return;
-    cell.slots.delete(slot);
-  }
+  const oldestFirst = [...cell.slots].sort(([, a], [, b]) => a.position - b.position);
+  for (const [slot] of oldestFirst.slice(0, cell.slots.size - slotsKept)) cell.slots.delete(slot);
 }
 
 export function newer(cell: Cell, seen: number): readonly InboxEntry[] {
@@ -189,7 +205,7 @@ export function newer(cell: Cell, seen: number): readonly InboxEntry[] {
 
 export function renew(shard: Shard, lease: LeaseRef, leaseMs: number, now: number): RenewAnswer {
   const cell = shard.cells.get(memberOf(lease.run));
-  if (cell?.lease?.token !== lease.token || cell.fence !== lease.fence) {
+  if (cell === undefined || cell.lease?.token !== lease.token || cell.fence !== lease.fence) {
     return { run: lease.run, answer: "FENCED", position: cell?.position ?? 0 };
   }
   hold(shard, cell, cell.lease, now + leaseMs);

@@ -1,0 +1,40 @@
+/** Refusals that both adapters word alike. */
+import type { Commit } from "../core/commit.ts";
+import { runKey } from "../core/run.ts";
+import { RepriseError } from "../errors.ts";
+import { maxEntriesWaiting } from "./limits.ts";
+
+/** The record and the log entry of a commit are the revision after the one it expects. */
+export function assertNext({ run, expects, record, log }: Commit): void {
+  if (record.revision === expects + 1 && log.revision === expects + 1) return;
+  throw new RepriseError(
+    "RECORD_CORRUPT",
+    `a commit of run ${runKey(run)} on revision ${expects} must write the next`,
+    {
+      details: { run: runKey(run), expects, record: record.revision, log: log.revision },
+    },
+  );
+}
+
+/** New rows follow the ledger without a gap. */
+export function gapIn(commit: Commit): RepriseError {
+  const seqs = commit.rows.map((row) => row.seq);
+  return new RepriseError(
+    "RECORD_CORRUPT",
+    `the rows of a commit of run ${runKey(commit.run)} leave a gap in its ledger`,
+    {
+      details: { run: runKey(commit.run), seqs },
+    },
+  );
+}
+
+/** A busy sender is stopped before the run's inbox grows without end. */
+export function inboxFull(member: string): RepriseError {
+  return new RepriseError(
+    "PAYLOAD_TOO_LARGE",
+    `run ${member} already keeps ${maxEntriesWaiting} entries nobody has taken`,
+    {
+      details: { run: member, maxEntriesWaiting },
+    },
+  );
+}

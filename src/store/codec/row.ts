@@ -1,0 +1,87 @@
+/**
+ * The stored form of a ledger row: element seq - 1 of the ledger. A row whose call lies in a named queue begins with
+ * `<send><a|u>;`, which is all that the `permit` script reads of it.
+ */
+import type { Call, Row, RunRef, Undo } from "../../core/run.ts";
+import { memberOf } from "../keys.ts";
+import { offerOf } from "../slots.ts";
+import { decoded, emptyList, no, nothing, one, shapeOf, yes, zero } from "./shape.ts";
+import { effectLetters, proofLetters, stateLetters } from "./words.ts";
+
+const call = shapeOf<Call>({
+  state: { short: "s", usual: () => "succeeded", pack: stateLetters.letterOf, unpack: stateLetters.wordOf },
+  effect: { short: "e", usual: () => "keyed", pack: effectLetters.letterOf, unpack: effectLetters.wordOf },
+  attempt: { short: "a", usual: one },
+  send: { short: "n", usual: (whole) => whole.attempt },
+  firstSentAt: { short: "t", usual: nothing },
+  firstSentRevision: { short: "r", usual: nothing },
+  sentAt: { short: "ts", usual: (whole) => whole.firstSentAt },
+  deadline: {
+    short: "d",
+    usual: nothing,
+    pack: (at, { sentAt }) => (at ?? 0) - (sentAt ?? 0),
+    unpack: (after: number, { sentAt }) => after + (sentAt ?? 0),
+  },
+  fence: { short: "f", usual: nothing },
+  nextAt: { short: "x", usual: nothing },
+  doubtUntil: { short: "du", usual: nothing },
+  interruptions: { short: "ir", usual: zero },
+  probes: { short: "pn", usual: zero },
+  probeAt: { short: "pt", usual: nothing },
+  error: { short: "er", usual: nothing },
+  proof: {
+    short: "p",
+    usual: () => "answer",
+    pack: (proof) => (proof === null ? "" : proofLetters.letterOf(proof)),
+    unpack: (letter: string) => (letter === "" ? null : proofLetters.wordOf(letter)),
+  },
+  evidence: { short: "ev", usual: nothing },
+  generation: { short: "g", usual: one },
+});
+
+const undo = shapeOf<Undo>({
+  state: { short: "s" },
+  call: {
+    short: "c",
+    usual: nothing,
+    pack: (value) => (value === null ? null : call.pack(value)),
+    unpack: call.unpack,
+  },
+  reason: { short: "r", usual: nothing },
+});
+
+const row = shapeOf<Omit<Row, "seq">>({
+  kind: { short: "k", usual: () => "call" },
+  step: { short: "n" },
+  occurrence: { short: "oc", usual: one },
+  invoke: { short: "v", usual: (whole) => whole.step },
+  region: { short: "rg", usual: emptyList },
+  regionEntry: { short: "re", usual: zero },
+  input: { short: "i", usual: nothing },
+  call: { short: "c", pack: call.pack, unpack: call.unpack },
+  output: { short: "o", usual: nothing },
+  unusable: { short: "un", usual: no },
+  abandoned: { short: "ab", usual: no },
+  told: { short: "to", usual: yes },
+  undo: {
+    short: "u",
+    usual: nothing,
+    pack: (value) => (value === null ? null : undo.pack(value)),
+    unpack: undo.unpack,
+  },
+  reference: { short: "rf", usual: nothing },
+});
+
+export function encodeRow(given: Row): string {
+  const offer = offerOf(given);
+  const text = JSON.stringify(row.pack(given));
+  return offer === null ? text : `${offer};${text}`;
+}
+
+/** Throws RECORD_CORRUPT, naming the run and the row. */
+export function decodeRow(run: RunRef, seq: number, stored: string): Row {
+  return decoded(`ledger row ${seq}`, memberOf(run), () => {
+    const text = stored.startsWith("{") ? stored : stored.slice(stored.indexOf(";") + 1);
+    return { seq, ...row.unpack(JSON.parse(text)) };
+  });
+}

@@ -1,0 +1,38 @@
+-- Shared: time, and handing runs out. scripts.ts puts the limits of limits.ts and the shared parts before a script.
+-- Invariant: time never goes back; a run handed out is due again after its grace, so no wake-up is lost for good.
+-- Run hash: r record, v revision, s status, f fence, w wake, k hand-outs, o t u m lease (owner, token, until, mark),
+-- d taken from, x suspect, c commit id, i create's command id, n inbox position, g gates, p pool, q priority, e own due.
+local call = redis.call
+
+local function time(clock)
+  local t = call('TIME')
+  local now = t[1] * 1000 + math.floor(t[2] / 1000)
+  local highest = tonumber(call('GET', clock) or 0)
+  if now <= highest then return highest end
+  call('SET', clock, now)
+  return now
+end
+
+-- Whose share of the queue a run's wake-ups count against: a tenant's in a pool.
+local function share_of(member, pool) return member:match('^[^:]+') .. ':' .. (pool or 'default') end
+
+-- The wake-up of a run that is due: member, wake number, pool, priority.
+local function hand_out(run, due, queued, member, now)
+  local f = call('HMGET', run, 'w', 'k', 'p', 'q')
+  local n = tonumber(f[2] or 0)
+  if n == 0 or tonumber(call('ZSCORE', due, member) or 0) <= now then
+    if n == 0 then call('HINCRBY', queued, share_of(member, f[3]), 1) end
+    call('HSET', run, 'k', n + 1)
+    call('HDEL', run, 'e')
+    call('ZADD', due, now + math.min(wakeGraceMs * 2 ^ math.min(n, 10), maxWakeGraceMs), member)
+  end
+  return { member, f[1], f[3], f[4] }
+end
+
+-- The wake-up handed out was taken up, or counts no more. `handed`, `pool`: the run hash's k and p.
+local function take_up(run, queued, member, handed, pool)
+  if not handed then return end
+  call('HDEL', run, 'k')
+  local share = share_of(member, pool)
+  if call('HINCRBY', queued, share, -1) <= 0 then call('HDEL', queued, share) end
+end

@@ -1,0 +1,257 @@
+/**
+ * The Redis store: the port over Lua scripts, one per atomic change, one hash slot each (design section 4). Owns opening,
+ * closing and who answers what; `redis/` says what is sent, `lua/` what happens there.
+ *
+ * 1. A change of a run is one script. It refuses before its first write, and the same command again changes nothing.
+ * 2. The store sends nothing twice: what fails rejects with STORE_UNAVAILABLE, and whoever asked sends it again.
+ * 3. All keys of a run carry the hash tag of its shard.
+ */
+
+import type {
+  AcquireCommand,
+  CommitCommand,
+  CreateCommand,
+  LeaseRef,
+  ListQuery,
+  OwnerRef,
+  PermitCommand,
+  RegisteredSaga,
+  SendCommand,
+  Store,
+} from "../core/ports.ts";
+import type { RunRef } from "../core/run.ts";
+import { RepriseError } from "../errors.ts";
+import { assertPlace, memberOf, shardOfMember, sharedKeys } from "./keys.ts";
+import { Barrier, type BarrierOption } from "./redis/barrier.ts";
+import { type StoreConnections, serversOf } from "./redis/connections.ts";
+import { due, permit, renewPermit, send } from "./redis/inbox.ts";
+import { acquire, commit, create, createMany, release, renew } from "./redis/moves.ts";
+import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
+import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
+import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
+import { type Listener, Watch } from "./redis/watch.ts";
+import { Wire } from "./redis/wire.ts";
+
+export interface RedisStoreOptions {
+  /** Made by `redisConnections`; the store closes what it opened, not the rest. */
+  readonly connections: StoreConnections;
+  /** Separates installations on one Redis; `reprise` unless given. */
+  readonly namespace?: string;
+  /** Fixed for the life of a namespace; 1 unless given. */
+  readonly shards?: number;
+  /** Wake-up queues per pool; a shard's lane is its number modulo this. 1 unless given. */
+  readonly lanes?: number;
+  /** What a barrier waits for where the server does not sync every write; nothing unless given. */
+  readonly barrier?: BarrierOption | null;
+  /** Stated where CONFIG is forbidden: the server syncs every write before it acknowledges it. */
+  readonly syncsAlways?: boolean;
+  /** `false`: ask for no pulses, owners are lost by their leases only. */
+  readonly pulses?: boolean;
+  /** How long owners have to register again after a server has come or gone; 10,000 (one lease) unless given. */
+  readonly settleMs?: number;
+}
+
+/** A store in Redis. Call `open` before anything else. */
+export function redisStore(options: RedisStoreOptions): Store {
+  return new RedisStore(options);
+}
+
+/** What is there while the store is open. */
+interface Opened {
+  readonly wire: Wire;
+  readonly pulses: Pulses;
+  readonly watch: Watch;
+  readonly barrier: Barrier | null;
+}
+
+class RedisStore implements Store {
+  readonly shards: number;
+  readonly #options: RedisStoreOptions;
+  readonly #namespace: string;
+  readonly #mine = new Set<string>();
+  #opening: Promise<Opened> | null = null;
+  #opened: Opened | null = null;
+  #closed = false;
+  #syncsAlways: boolean | null = null;
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options;
+    this.#namespace = options.namespace ?? "reprise";
+    this.shards = options.shards ?? 1;
+    assertPlace(this.#namespace, this.shards, options.lanes ?? 1);
+  }
+
+  async open(): Promise<void> {
+    if (this.#closed) throw closed();
+    this.#opening ??= this.#connect();
+    try {
+      this.#opened = await this.#opening;
+    } catch (error) {
+      this.#opening = null;
+      throw error;
+    }
+    if (this.#closed) disconnect(this.#opened);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const opened = await this.#opening?.catch(() => null);
+    this.#opened = null;
+    if (opened) disconnect(opened);
+  }
+
+  async #connect(): Promise<Opened> {
+    const { connections, lanes = 1, barrier = null, settleMs = 10_000 } = this.#options;
+    const client = connections.commands();
+    try {
+      await connections.ready(client);
+      const where = { place: connections.place, namespace: this.#namespace };
+      const wire = new Wire({ client, ...where, shards: this.shards, lanes });
+      await wire.ask("open", () => assertKeeps(serversOf(client), connections.place));
+      await claimShards(wire, this.#namespace);
+      await this.#askDurability(wire);
+      return {
+        wire,
+        pulses: new Pulses(wire, settleMs),
+        watch: new Watch(wire, connections),
+        barrier: barrier === null ? null : new Barrier(wire, connections, barrier),
+      };
+    } catch (error) {
+      client.disconnect();
+      throw error;
+    }
+  }
+
+  /** What the store works with while it is open. */
+  #parts(): Opened {
+    if (this.#opened === null) throw closed();
+    return this.#opened;
+  }
+
+  shardOf(run: RunRef): number {
+    return shardOfMember(memberOf(run), this.shards);
+  }
+
+  async now(): Promise<number> {
+    const { wire } = this.#parts();
+    return await now(wire);
+  }
+
+  async create(command: CreateCommand) {
+    return await create(this.#parts().wire, command);
+  }
+
+  async createMany(commands: readonly CreateCommand[]) {
+    return await createMany(this.#parts().wire, commands);
+  }
+
+  async acquire(command: AcquireCommand) {
+    return await acquire(this.#parts().wire, command);
+  }
+
+  async commit(command: CommitCommand) {
+    return await commit(this.#parts().wire, command);
+  }
+
+  async renew(leases: readonly LeaseRef[], leaseMs: number) {
+    if (leases.length === 0) return { answers: [], now: await this.now() };
+    return await renew(this.#parts().wire, leases, leaseMs);
+  }
+
+  async release(lease: LeaseRef, seen: number, wanted: number | null) {
+    return await release(this.#parts().wire, lease, seen, wanted);
+  }
+
+  async send(command: SendCommand) {
+    return await send(this.#parts().wire, command);
+  }
+
+  async due(shard: number, limit: number) {
+    return await due(this.#parts().wire, shard, limit);
+  }
+
+  async permit(command: PermitCommand) {
+    return await permit(this.#parts().wire, command);
+  }
+
+  async renewPermit(command: PermitCommand) {
+    return await renewPermit(this.#parts().wire, command);
+  }
+
+  async hello(owner: OwnerRef): Promise<void> {
+    this.#mine.add(owner.owner);
+    await hello(this.#parts().wire, owner);
+  }
+
+  async suspect(owner: string, run: RunRef | null): Promise<void> {
+    await suspect(this.#parts().wire, owner, run);
+  }
+
+  async goodbye(owner: string): Promise<void> {
+    await goodbye(this.#parts().wire, owner);
+    this.#mine.delete(owner);
+  }
+
+  async lostOwners(): Promise<readonly OwnerRef[]> {
+    return this.#options.pulses === false ? [] : await this.#parts().pulses.lost(this.#mine);
+  }
+
+  async expire(owner: OwnerRef) {
+    return await expire(this.#parts().wire, owner);
+  }
+
+  async barrier(timeoutMs: number): Promise<boolean> {
+    const { barrier } = this.#parts();
+    if (this.#syncsAlways === true) return true;
+    return (await barrier?.reached(timeoutMs)) ?? false;
+  }
+
+  async durability() {
+    await this.#askDurability(this.#parts().wire);
+    if (this.#syncsAlways === true) return "always";
+    return this.#options.barrier == null ? "forgetful" : "barrier";
+  }
+
+  async #askDurability(wire: Wire): Promise<void> {
+    const asked = await wire.ask("durability", () => syncsAlways(serversOf(wire.client)));
+    this.#syncsAlways = asked ?? this.#options.syncsAlways ?? null;
+  }
+
+  async read(run: RunRef) {
+    return await read(this.#parts().wire, run);
+  }
+
+  async ledger(run: RunRef) {
+    return await ledger(this.#parts().wire, run);
+  }
+
+  async log(run: RunRef, from = 1, to = Number.POSITIVE_INFINITY) {
+    return await log(this.#parts().wire, run, from, to);
+  }
+
+  async inbox(run: RunRef) {
+    return await inbox(this.#parts().wire, run);
+  }
+
+  async list(query: ListQuery) {
+    return await list(this.#parts().wire, query);
+  }
+
+  async register(saga: RegisteredSaga) {
+    return await register(this.#parts().wire, sharedKeys(this.#namespace).sagas, saga);
+  }
+
+  async watch(listener: Listener): Promise<() => Promise<void>> {
+    return await this.#parts().watch.listen(listener);
+  }
+}
+
+function disconnect({ wire, watch, barrier }: Opened): void {
+  watch.close();
+  barrier?.close();
+  wire.client.disconnect();
+}
+
+function closed(): RepriseError {
+  return new RepriseError("CLOSED", "this store is not open");
+}

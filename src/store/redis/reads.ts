@@ -1,0 +1,129 @@
+/** Reads: a record, a ledger, a log, an inbox, pages of listings, the registry of structures. They take no locks. */
+import type { ListPage, ListQuery, RegisteredSaga } from "../../core/ports.ts";
+import type { InboxEntry, LogEntry, Row, RunRecord, RunRef } from "../../core/run.ts";
+import { decodeLogEntry, decodeRecord, decodeRow } from "../codec.ts";
+import {
+  answers,
+  byPlace,
+  decodeCursor,
+  encodeCursor,
+  listingsFor,
+  type Place,
+  pageLimit,
+  summaryOf,
+} from "../cursor.ts";
+import { listingKey, openListing } from "../keys.ts";
+import { entriesOf } from "./moves.ts";
+import type { Wire } from "./wire.ts";
+
+/** The server's time, or the highest it ever told. */
+export async function now(wire: Wire): Promise<number> {
+  const { clock } = wire.shard(0);
+  const [time, highest] = await wire.ask("now", () => Promise.all([wire.client.time(), wire.client.get(clock)]));
+  return Math.max(Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000), Number(highest ?? 0));
+}
+
+export async function read(wire: Wire, run: RunRef): Promise<RunRecord | null> {
+  const { run: key } = wire.find(run);
+  return recordOf(run, await wire.ask("read", () => wire.client.hmget(key, "r", "v", "s", "p", "q")));
+}
+
+function recordOf(run: RunRef, fields: readonly (string | null)[]): RunRecord | null {
+  const [text, revision, status, pool = null, priority = null] = fields;
+  if (typeof text !== "string" || typeof status !== "string") return null;
+  const own = { revision: Number(revision), status, pool, priority: priority === null ? null : Number(priority) };
+  return decodeRecord(run, { text, ...own });
+}
+
+export async function ledger(wire: Wire, run: RunRef): Promise<readonly Row[]> {
+  const { member, shard } = wire.find(run);
+  const rows = await wire.ask("ledger", () => wire.client.lrange(`${shard.prefix}ledger:${member}`, 0, -1));
+  return rows.map((row, at) => decodeRow(run, at + 1, row));
+}
+
+export async function log(wire: Wire, run: RunRef, from: number, to: number): Promise<readonly LogEntry[]> {
+  const { member, shard } = wire.find(run);
+  const first = Math.max(from, 1);
+  const last = Number.isFinite(to) ? to - 1 : -1;
+  if (Number.isFinite(to) && to < first) return [];
+  const entries = await wire.ask("log", () => wire.client.lrange(`${shard.prefix}log:${member}`, first - 1, last));
+  return entries.map((entry, at) => decodeLogEntry(run, first + at, entry));
+}
+
+export async function inbox(wire: Wire, run: RunRef): Promise<readonly InboxEntry[]> {
+  const { member, shard } = wire.find(run);
+  const entries = await wire.ask("inbox", () => wire.client.hgetall(`${shard.prefix}inbox:${member}`));
+  return entriesOf(run, Object.entries(entries).flat());
+}
+
+/** Merges the narrowest listings of every shard, newest first. */
+export async function list(wire: Wire, query: ListQuery): Promise<ListPage> {
+  const tenant = query.tenant ?? "default";
+  const after = query.cursor === undefined ? null : decodeCursor(query.cursor);
+  const limit = pageLimit(query);
+  const keys = listingsFor(query).flatMap((listing) =>
+    wire.shards.map(({ prefix }) => prefix + listingKey(tenant, listing)),
+  );
+  const places = (await Promise.all(keys.map((key) => placesIn(wire, key, after, limit + 1)))).flat().sort(byPlace);
+  const unique = places.filter((place, at) => at === 0 || place.id !== places[at - 1]?.id);
+  const page = unique.slice(0, limit);
+  const records = await recordsOf(
+    wire,
+    page.map(({ id }) => ({ tenant, id })),
+  );
+  const last = page.at(-1);
+  return {
+    runs: records.filter((record) => answers(record, query)).map(summaryOf),
+    cursor: last === undefined || unique.length === page.length ? null : encodeCursor(last),
+  };
+}
+
+/** The first `count` places of one listing after the cursor. Many runs may have been created in the cursor's ms. */
+async function placesIn(wire: Wire, key: string, after: Place | null, count: number): Promise<readonly Place[]> {
+  const newest = after === null ? "+inf" : after.createdAt;
+  const found: Place[] = [];
+  for (let offset = 0; ; offset += count) {
+    const flat = await wire.ask("list", () =>
+      wire.client.zrevrangebyscore(key, newest, "-inf", "WITHSCORES", "LIMIT", offset, count),
+    );
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      const place = { id: flat[at] as string, createdAt: Number(flat[at + 1]) };
+      if (after === null || byPlace(after, place) < 0) found.push(place);
+    }
+    if (found.length >= count || flat.length < 2 * count) return found;
+  }
+}
+
+async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<readonly RunRecord[]> {
+  const read = (run: RunRef) => wire.client.hmget(wire.find(run).run, "r", "v", "s", "p", "q");
+  const fields = await wire.ask("list", () => Promise.all(runs.map(read)));
+  return runs.flatMap((run, n) => recordOf(run, fields[n] ?? []) ?? []);
+}
+
+/** Registers a structure, unless another one of the same saga and version has open runs. */
+export async function register(wire: Wire, key: string, saga: RegisteredSaga) {
+  const name = `${saga.saga}@${saga.version}`;
+  for (;;) {
+    const stored = await wire.ask("register", () => wire.client.hget(key, name));
+    const registered = stored === null ? null : registeredOf(saga, stored);
+    if (registered?.hash === saga.hash) return { answer: "OK" } as const;
+    const openRuns = registered === null ? 0 : await countOpen(wire, registered);
+    if (registered !== null && openRuns > 0) return { answer: "CHANGED", registered, openRuns } as const;
+    const structure = `${saga.hash}\n${saga.structure}`;
+    if ((await wire.run<string>("register", [key], [name, structure, stored ?? ""])) === "OK") {
+      return { answer: "OK" } as const;
+    }
+  }
+}
+
+function registeredOf({ saga, version }: RegisteredSaga, stored: string): RegisteredSaga {
+  const end = stored.indexOf("\n");
+  return { saga, version, hash: stored.slice(0, end), structure: stored.slice(end + 1) };
+}
+
+async function countOpen(wire: Wire, { saga, version, hash }: RegisteredSaga): Promise<number> {
+  const counts = await wire.ask("register", () =>
+    Promise.all(wire.shards.map(({ prefix }) => wire.client.zcard(prefix + openListing(saga, version, hash)))),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,64 @@
+/** One subscription per store and shard, however many listen. What is heard is a hint: messages may be lost. */
+import type { RunRef } from "../../core/run.ts";
+import { runOf } from "../keys.ts";
+import type { StoreClient, StoreConnections } from "./connections.ts";
+import type { Wire } from "./wire.ts";
+
+export type Listener = (run: RunRef, revision: number) => void;
+
+export class Watch {
+  readonly #wire: Wire;
+  readonly #connections: StoreConnections;
+  readonly #listeners = new Set<Listener>();
+  #client: Promise<StoreClient> | null = null;
+
+  constructor(wire: Wire, connections: StoreConnections) {
+    this.#wire = wire;
+    this.#connections = connections;
+  }
+
+  async listen(listener: Listener): Promise<() => Promise<void>> {
+    const own: Listener = (run, revision) => listener(run, revision);
+    this.#listeners.add(own);
+    try {
+      this.#client ??= this.#subscribe();
+      await this.#client;
+    } catch (error) {
+      this.#listeners.delete(own);
+      this.#client = null;
+      throw error;
+    }
+    return async () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    const client = this.#client;
+    this.#client = null;
+    client?.then(
+      (open) => open.disconnect(),
+      () => undefined,
+    );
+  }
+
+  async #subscribe(): Promise<StoreClient> {
+    const client = this.#connections.subscriber();
+    try {
+      await this.#connections.ready(client);
+      client.on("message", (_channel: string, message: string) => this.#tell(message));
+      await this.#wire.ask("watch", () => client.subscribe(...this.#wire.shards.map(({ channel }) => channel)));
+      return client;
+    } catch (error) {
+      client.disconnect();
+      throw error;
+    }
+  }
+
+  #tell(message: string): void {
+    const space = message.lastIndexOf(" ");
+    const run = runOf(message.slice(0, space));
+    for (const listener of this.#listeners) listener(run, Number(message.slice(space + 1)));
+  }
+}

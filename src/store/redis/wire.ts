@@ -1,0 +1,115 @@
+/**
+ * How an operation reaches Redis: the client, the scripts, the names of keys, and what a failure is called. Nothing is
+ * sent a second time here but what the server said it has not run (NOSCRIPT).
+ */
+
+import type { WakeUp } from "../../core/ports.ts";
+import type { RunRef } from "../../core/run.ts";
+import { RepriseError } from "../../errors.ts";
+import { memberOf, runOf, type ShardKeys, shardKeys, shardOfMember } from "../keys.ts";
+import { loadScripts, runScript, runScripts, type ScriptArgument, type ScriptName, type Scripts } from "../scripts.ts";
+import type { StoreClient } from "./connections.ts";
+
+/** A run, found: its member name, and the key of each thing kept of it. */
+export interface Found {
+  readonly member: string;
+  readonly shard: ShardKeys;
+  readonly run: string;
+}
+
+export interface WireOptions {
+  readonly client: StoreClient;
+  readonly place: string;
+  readonly namespace: string;
+  readonly shards: number;
+  readonly lanes: number;
+}
+
+export class Wire {
+  readonly client: StoreClient;
+  readonly place: string;
+  readonly shards: readonly ShardKeys[];
+  readonly #lanes: number;
+  readonly #scripts: Scripts = loadScripts();
+
+  constructor({ client, place, namespace, shards, lanes }: WireOptions) {
+    this.client = client;
+    this.place = place;
+    this.shards = Array.from({ length: shards }, (_, shard) => shardKeys(namespace, shard));
+    this.#lanes = lanes;
+  }
+
+  find(run: RunRef): Found {
+    const member = memberOf(run);
+    const shard = this.shard(shardOfMember(member, this.shards.length));
+    return { member, shard, run: `${shard.prefix}run:${member}` };
+  }
+
+  shard(shard: number): ShardKeys {
+    const keys = this.shards[shard];
+    if (keys !== undefined) return keys;
+    throw new RepriseError("CONFIG_INVALID", `there is no shard ${shard} of ${this.shards.length}`);
+  }
+
+  /** Runs a script. What it answers is trusted: both ends are ours. */
+  async run<Reply>(name: ScriptName, keys: readonly string[], args: readonly ScriptArgument[]): Promise<Reply> {
+    try {
+      return (await runScript(this.client, this.#scripts[name], keys, args)) as Reply;
+    } catch (error) {
+      throw this.failed(error, name);
+    }
+  }
+
+  /** Runs a script many times on one shard, sent together. Rejects if one of them failed. */
+  async runMany<Reply>(
+    name: ScriptName,
+    calls: readonly { readonly keys: readonly string[]; readonly args: readonly ScriptArgument[] }[],
+  ): Promise<readonly Reply[]> {
+    const answers = await this.ask(name, () => runScripts(this.client, this.#scripts[name], calls));
+    return answers.map(({ error, reply }) => {
+      if (error !== null) throw this.failed(error, name);
+      return reply as Reply;
+    });
+  }
+
+  /** Awaits commands that are no scripts, with the same errors. */
+  async ask<Reply>(what: string, commands: () => Promise<Reply>): Promise<Reply> {
+    try {
+      return await commands();
+    } catch (error) {
+      throw this.failed(error, what);
+    }
+  }
+
+  wakeUp(reply: WakeUpReply | undefined | null): WakeUp | null {
+    if (reply === undefined || reply === null) return null;
+    const [member, wake, pool, priority] = reply;
+    return {
+      run: runOf(member),
+      wake: Number(wake),
+      pool: pool ?? "default",
+      lane: shardOfMember(member, this.shards.length) % this.#lanes,
+      priority: Number(priority ?? 0),
+    };
+  }
+
+  failed(error: unknown, what: string): RepriseError {
+    if (error instanceof RepriseError) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    const details = { place: this.place, what };
+    // Only keys written by somebody else, or a mistake of ours, make a script stumble: trying again would not help.
+    if (/^WRONGTYPE|user_script:\d+: (?!.*(OOM|READONLY|MISCONF|NOREPLICAS))/.test(message)) {
+      return new RepriseError("RECORD_CORRUPT", `${what} cannot read what lies in Redis at ${this.place}: ${message}`, {
+        details,
+        cause: error,
+      });
+    }
+    return new RepriseError("STORE_UNAVAILABLE", `${what} got no answer from Redis at ${this.place}: ${message}`, {
+      details,
+      cause: error,
+    });
+  }
+}
+
+/** Member, wake number, pool, priority. */
+export type WakeUpReply = readonly [string, string, string | null, string | null];
