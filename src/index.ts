@@ -1,5 +1,52 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
+export {
+  type CancelOptions,
+  type Client,
+  type LedgerRow,
+  type ManyStart,
+  type Operator,
+  type PageQuery,
+  type ParkedRun,
+  type Resolution,
+  type ResultOptions,
+  ResultTimeout,
+  RunCancelled,
+  RunFailed,
+  type RunHandle,
+  RunNeedsReview,
+  type RunOf,
+  type RunView,
+  type SignalOptions,
+  type Started,
+  type StartOptions,
+  type VerbOptions,
+} from "./client/index.ts";
+export { defaultSettings, type Settings } from "./config.ts";
+export type {
+  Cause,
+  Fact,
+  Facts,
+  LogEntry,
+  Review,
+  ReviewReason,
+  Rollback,
+  Row,
+  RunRef,
+  RunStatus,
+  RunSummary,
+  Verb,
+} from "./core/index.ts";
+export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
+export {
+  type CreateClientOptions,
+  type CreateWorkerOptions,
+  createClient,
+  createWorker,
+  type PlaceOptions,
+  type QueueOptions,
+} from "./orchestrator.ts";
+export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type ActionContext,
   absent,

@@ -10,12 +10,14 @@ import { lanePrefix, poolQueue, stepJobId, stepLane, stepQueue, wakeJobId } from
 
 /** How many jobs go into one pipeline. */
 const maxBulk = 1_000;
+/** How long a nudge waits for the first connection, and closing for the last answer. */
+const connectWithinMs = 1_000;
 /** BullMQ keeps a stream of events per queue; nobody reads it. */
 const keptEvents = 100;
 
 export interface BullmqWakeUpsOptions {
-  /** An ioredis client that fails fast; it stays the caller's to close. */
-  readonly connection: ConnectionOptions;
+  /** An ioredis client that fails fast, asked for when the first nudge is sent; it stays the caller's to close. */
+  readonly connect: () => ConnectionOptions;
   readonly namespace: string;
   /** Told of errors that belong to no request. */
   readonly onTrouble: (where: string, error: unknown) => void;
@@ -30,14 +32,17 @@ interface Nudge {
 /** Wake-ups and step jobs over BullMQ. */
 export function bullmqWakeUps(options: BullmqWakeUpsOptions): WakeUps {
   const queues = new Map<string, Queue>();
+  const ready = new WeakSet<Queue>();
+  let connection: ConnectionOptions | null = null;
   let closing: Promise<void> | null = null;
 
   function queueOf(lane: number, name: string): Queue {
     const key = `${lane}:${name}`;
     const known = queues.get(key);
     if (known !== undefined) return known;
+    connection ??= options.connect();
     const queue = new Queue(name, {
-      connection: options.connection,
+      connection,
       prefix: lanePrefix(options.namespace, lane),
       streams: { events: { maxLen: keptEvents } },
     });
@@ -46,23 +51,40 @@ export function bullmqWakeUps(options: BullmqWakeUpsOptions): WakeUps {
     return queue;
   }
 
+  async function add(queue: Queue, nudges: readonly Nudge[]): Promise<void> {
+    await readyInTime(queue);
+    for (let from = 0; from < nudges.length; from += maxBulk) await queue.addBulk(nudges.slice(from, from + maxBulk));
+  }
+
   async function addAll(groups: ReadonlyMap<Queue, readonly Nudge[]>): Promise<void> {
-    const adds: Promise<unknown>[] = [];
-    for (const [queue, nudges] of groups) {
-      for (let from = 0; from < nudges.length; from += maxBulk)
-        adds.push(queue.addBulk(nudges.slice(from, from + maxBulk)));
-    }
-    await Promise.all(adds);
+    await Promise.all([...groups].map(([queue, nudges]) => add(queue, nudges)));
+  }
+
+  /** BullMQ waits for a first connection as long as it takes; whoever sends a nudge shall not. */
+  async function readyInTime(queue: Queue): Promise<void> {
+    if (ready.has(queue)) return;
+    await inTime(queue.waitUntilReady());
+    ready.add(queue);
   }
 
   return {
     wake: (wakeUps) => addAll(grouped(wakeUps, (wakeUp) => queueOf(wakeUp.lane, poolQueue(wakeUp.pool)), wakeNudge)),
     offer: (jobs) => addAll(grouped(jobs, (job) => queueOf(stepLane, stepQueue(job.queue)), stepNudge)),
     close: () => {
-      closing ??= Promise.all([...queues.values()].map((queue) => queue.close())).then(() => undefined);
+      closing ??= Promise.all([...queues.values()].map((queue) => inTime(queue.close()).catch(() => undefined))).then(
+        () => undefined,
+      );
       return closing;
     },
   };
+}
+
+async function inTime(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Redis is not reachable")), connectWithinMs);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 function grouped<Item>(

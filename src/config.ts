@@ -1,0 +1,271 @@
+/**
+ * Environment and options -> settings, once, with all problems reported together. Invariants: every number is in ms unless
+ * its name says otherwise; what does not hold together is refused before anything is started (CONFIG_INVALID).
+ */
+import { z } from "zod";
+import { RepriseError } from "./errors.ts";
+
+/** Bounds and waits of client and worker, in ms unless the name says otherwise. */
+export interface Settings {
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  readonly marginMs: number;
+  readonly commandTimeoutMs: number;
+  readonly sweepMs: number;
+  readonly inlineWaitMs: number;
+  readonly startWithinMs: number;
+  readonly barrierMs: number;
+  readonly abortGraceMs: number;
+  readonly quiesceMs: number;
+  readonly shutdownMs: number;
+  readonly maxPayloadBytes: number;
+}
+
+/** What a process is told by its environment. */
+export interface Config {
+  readonly redisUrl: string | null;
+  readonly namespace: string;
+  readonly shards: number;
+  readonly lanes: number;
+  readonly concurrency: number;
+  readonly pools: readonly string[];
+  readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
+  readonly allowForgetfulStore: boolean;
+  readonly settings: Settings;
+}
+
+/** One variable: its name, what it means, and what it is without being set. */
+interface Variable {
+  readonly name: string;
+  readonly about: string;
+  readonly schema: z.ZodType;
+  readonly standard: string;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+const duration = z
+  .string()
+  .regex(/^\d{1,9}(ms|s|m|h)?$/, 'is not a duration: write "500ms", "10s", "5m", "1h" or a number of ms')
+  .transform((text) => {
+    const [, digits = "0", unit = "ms"] = /^(\d+)(\D*)$/.exec(text) ?? [];
+    return Number(digits) * (unitMs[unit === "" ? "ms" : unit] ?? 1);
+  })
+  .refine((ms) => ms >= 1 && ms <= 2 ** 31 - 1, "is not between 1 ms and 24 days");
+
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, "is not a whole number")
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `is not between ${least} and ${most}`);
+
+const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "is not 1 to 64 characters of A-Z a-z 0-9 _ . -");
+const names = z
+  .string()
+  .transform((text) => text.split(",").filter((part) => part !== ""))
+  .pipe(z.array(name));
+const yesOrNo = z
+  .enum(["true", "false", "1", "0"], 'is not "true" or "false"')
+  .transform((text) => text === "true" || text === "1");
+
+const queueList = z.string().transform((text, context) =>
+  text
+    .split(",")
+    .filter((part) => part !== "")
+    .map((part) => {
+      const [, queue, atOnce] = /^([A-Za-z0-9_.-]{1,64})=(\d{1,5})$/.exec(part) ?? [];
+      if (queue === undefined || Number(atOnce) < 1) context.addIssue(`${part} is not <queue>=<concurrency>`);
+      return { name: queue ?? part, concurrency: Number(atOnce) };
+    }),
+);
+
+/** Settings by their variable; the defaults are those of design section 5. */
+const settingVariables = {
+  leaseMs: {
+    name: "REPRISE_LEASE",
+    about: "how long a worker holds a run without renewing",
+    schema: duration,
+    standard: "10s",
+  },
+  renewMs: { name: "REPRISE_RENEW", about: "how often leases are renewed", schema: duration, standard: "1s" },
+  marginMs: {
+    name: "REPRISE_MARGIN",
+    about: "trust in a lease ends this long before it does",
+    schema: duration,
+    standard: "2s",
+  },
+  commandTimeoutMs: {
+    name: "REPRISE_COMMAND_TIMEOUT",
+    about: "a Redis command fails after this",
+    schema: duration,
+    standard: "1s",
+  },
+  sweepMs: {
+    name: "REPRISE_SWEEP",
+    about: "how often overdue runs are looked for",
+    schema: duration,
+    standard: "500ms",
+  },
+  inlineWaitMs: {
+    name: "REPRISE_INLINE_WAIT",
+    about: "shorter waits keep the lease",
+    schema: duration,
+    standard: "2s",
+  },
+  startWithinMs: {
+    name: "REPRISE_START_WITHIN",
+    about: "a granted call begins within this or not at all",
+    schema: duration,
+    standard: "2s",
+  },
+  barrierMs: {
+    name: "REPRISE_BARRIER",
+    about: "how long `once` calls wait for a durable store",
+    schema: duration,
+    standard: "1500ms",
+  },
+  abortGraceMs: {
+    name: "REPRISE_ABORT_GRACE",
+    about: "an aborted call may still answer this long",
+    schema: duration,
+    standard: "1s",
+  },
+  quiesceMs: {
+    name: "REPRISE_QUIESCE",
+    about: "an unwind waits this long for calls under way",
+    schema: duration,
+    standard: "5s",
+  },
+  shutdownMs: {
+    name: "REPRISE_SHUTDOWN",
+    about: "calls may go on this long after SIGTERM",
+    schema: duration,
+    standard: "100s",
+  },
+  maxPayloadBytes: {
+    name: "REPRISE_MAX_PAYLOAD_BYTES",
+    about: "largest input, output or event",
+    schema: whole(1, 2 ** 29),
+    standard: "1000000",
+  },
+} as const satisfies Readonly<Record<keyof Settings, Variable>>;
+
+const processVariables = {
+  redisUrl: {
+    name: "REDIS_URL",
+    about: "where Redis is",
+    schema: z.string().transform((url) => (url === "" ? null : url)),
+    standard: "",
+  },
+  namespace: {
+    name: "REPRISE_NAMESPACE",
+    about: "separates installations on one Redis",
+    schema: name,
+    standard: "default",
+  },
+  shards: {
+    name: "REPRISE_SHARDS",
+    about: "fixed for a namespace; 16 for a cluster",
+    schema: whole(1, 1_024),
+    standard: "1",
+  },
+  lanes: {
+    name: "REPRISE_LANES",
+    about: "wake-up queues per pool; 4 in a cluster",
+    schema: whole(1, 64),
+    standard: "1",
+  },
+  concurrency: {
+    name: "REPRISE_CONCURRENCY",
+    about: "runs driven at once by a worker",
+    schema: whole(1, 10_000),
+    standard: "50",
+  },
+  pools: { name: "REPRISE_POOLS", about: "pools a worker serves", schema: names, standard: "default" },
+  queues: {
+    name: "REPRISE_QUEUES",
+    about: "step queues a worker serves: gpu=4,mail=20",
+    schema: queueList,
+    standard: "",
+  },
+  allowForgetfulStore: {
+    name: "REPRISE_ALLOW_FORGETFUL_STORE",
+    about: "run `once` steps on a Redis that may forget them",
+    schema: yesOrNo,
+    standard: "false",
+  },
+} as const satisfies Readonly<Record<Exclude<keyof Config, "settings">, Variable>>;
+
+/** Every variable, for documentation. */
+export const variables: readonly Pick<Variable, "name" | "about" | "standard">[] = [
+  ...Object.values(processVariables),
+  ...Object.values(settingVariables),
+];
+
+/** The settings nobody has changed. */
+export const defaultSettings: Settings = read(settingVariables, {}, []);
+
+/** Reads a process's environment. Throws CONFIG_INVALID with every problem found. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const config = {
+    ...read<Omit<Config, "settings">>(processVariables, env, problems),
+    settings: read<Settings>(settingVariables, env, problems),
+  };
+  problems.push(...settingProblems(config.settings));
+  refuse(problems);
+  return config;
+}
+
+/** Settings with some of them given, in ms. Throws CONFIG_INVALID with every problem found. */
+export function withSettings(settings: Settings, given: Partial<Settings>): Settings {
+  const merged = { ...settings, ...given };
+  const problems = Object.entries(merged).flatMap(([key, value]) =>
+    Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1
+      ? []
+      : [`${key} is not a whole number from 1: ${String(value)}`],
+  );
+  refuse([...problems, ...settingProblems(merged)]);
+  return merged;
+}
+
+function settingProblems(settings: Settings): readonly string[] {
+  const { leaseMs, renewMs, marginMs, commandTimeoutMs, startWithinMs, barrierMs } = settings;
+  const problems: string[] = [];
+  if (marginMs <= commandTimeoutMs + renewMs / 2) {
+    problems.push(
+      `marginMs (${marginMs}) must be more than commandTimeoutMs + renewMs / 2 (${commandTimeoutMs + renewMs / 2})`,
+    );
+  }
+  if (barrierMs >= startWithinMs)
+    problems.push(`barrierMs (${barrierMs}) must be less than startWithinMs (${startWithinMs})`);
+  if (leaseMs <= marginMs + renewMs) {
+    problems.push(`leaseMs (${leaseMs}) must be more than marginMs + renewMs (${marginMs + renewMs})`);
+  }
+  return problems;
+}
+
+/** Each variable by itself, so that one bad one hides no other; a bad one is taken as unset. */
+function read<Values>(
+  described: Readonly<Record<string, Variable>>,
+  env: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): Values {
+  const values = Object.entries(described).map(([key, variable]) => {
+    const given = env[variable.name];
+    const parsed = variable.schema.safeParse(given ?? variable.standard);
+    if (parsed.success) return [key, parsed.data];
+    problems.push(...parsed.error.issues.map((issue) => `${variable.name} ${JSON.stringify(given)} ${issue.message}`));
+    return [key, variable.schema.parse(variable.standard)];
+  });
+  // The keys and what their schemas give are those of `Values`: the tables above are checked against it by name.
+  return Object.fromEntries(values) as Values;
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  throw new RepriseError("CONFIG_INVALID", `the configuration cannot be used: ${problems.join("; ")}`, {
+    details: { problems },
+  });
+}

@@ -1,0 +1,243 @@
+/**
+ * The composition root: introduces the rooms to each other. Leaves are built first and closed in reverse; nothing is
+ * connected before it is used. What is not given in the options is read from the environment, what is wrong there is
+ * refused at once.
+ */
+import { type Client, connectedClient } from "./client/index.ts";
+import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
+import type { Fact, Facts, Store, WakeUps } from "./core/index.ts";
+import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
+import { RepriseError } from "./errors.ts";
+import { bullmqConsumers, bullmqWakeUps } from "./queue/index.ts";
+import { type ConnectionOptions, type RedisConnections, redisConnections } from "./redis/index.ts";
+import { isSaga, type Saga } from "./saga/index.ts";
+import { type BarrierOption, redisStore } from "./store/index.ts";
+
+/** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
+export interface PlaceOptions {
+  /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
+  readonly redis?: string | ConnectionOptions | undefined;
+  /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
+  readonly namespace?: string | undefined;
+  /** Fixed for the life of a namespace; REPRISE_SHARDS, or 1. */
+  readonly shards?: number | undefined;
+  /** Wake-up queues per pool; REPRISE_LANES, or 1 (4 in a cluster). */
+  readonly lanes?: number | undefined;
+  /** Every saga this process starts or runs. */
+  readonly sagas: readonly Saga[];
+  /** Bounds and waits that differ from the environment's, in ms. */
+  readonly settings?: Partial<Settings> | undefined;
+  /** Told of committed facts and of troubles; troubles go to stderr unless given. Must not throw or wait. */
+  readonly facts?: Facts | undefined;
+}
+
+export type CreateClientOptions = PlaceOptions;
+
+export interface CreateWorkerOptions extends PlaceOptions {
+  /** Handed to every step as `services`. */
+  readonly services?: unknown;
+  /** Runs driven at once; REPRISE_CONCURRENCY, or 50. */
+  readonly concurrency?: number | undefined;
+  /** Pools whose runs it drives; REPRISE_POOLS, or `default`. */
+  readonly pools?: readonly string[] | undefined;
+  /** Names of the sagas it serves; all of those given unless said. It must be all of a pool's. */
+  readonly serve?: readonly string[] | undefined;
+  /** Named step queues it works on; REPRISE_QUEUES, or none. */
+  readonly queues?: readonly QueueOptions[] | undefined;
+  /** What a `once` step waits for where Redis does not sync every write. */
+  readonly barrier?: BarrierOption | undefined;
+  /** Run `once` steps on a Redis that may forget about a second of what it acknowledged. */
+  readonly allowForgetfulStore?: boolean | undefined;
+  /** Receives what steps log; one JSON line each to stderr unless given. */
+  readonly log?: StepLogSink | undefined;
+}
+
+export interface QueueOptions {
+  readonly name: string;
+  /** Calls at once in this process. */
+  readonly concurrency: number;
+  /** At most `max` calls per `durationMs`, in the whole namespace. */
+  readonly limit?: { readonly max: number; readonly durationMs: number };
+}
+
+/**
+ * A client: starts runs, waits for them, asks things of them. Connects when it is first used; close it when done.
+ *
+ * @throws RepriseError CONFIG_INVALID.
+ */
+export function createClient(options: CreateClientOptions): Client {
+  const base = baseOf(options);
+  const client = connectedClient(
+    { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
+    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes: base.settings.maxPayloadBytes },
+  );
+  return {
+    ...client,
+    close: async () => {
+      await client.close();
+      await base.close();
+    },
+  };
+}
+
+/**
+ * A worker: drives runs and performs calls until it is stopped. It installs no signal handlers and never exits the
+ * process.
+ *
+ * @throws RepriseError CONFIG_INVALID, POOL_INCOMPLETE; `start` throws the rest.
+ */
+export function createWorker(options: CreateWorkerOptions): Worker {
+  const base = baseOf(options, options.barrier);
+  const { config, connections, namespace, lanes, onTrouble } = base;
+  const pools = options.pools ?? config.pools;
+  const worker = engineWorker(
+    {
+      ports: { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
+      consumers: (wanted) =>
+        bullmqConsumers({ connection: connections.blocking(), namespace, lanes, onTrouble })(wanted),
+      pulse: (onOpen) => connections.pulse(onOpen),
+    },
+    {
+      namespace,
+      sagas: servedBy(base.sagas, pools, options.serve),
+      pools,
+      queues: options.queues ?? config.queues,
+      concurrency: options.concurrency ?? config.concurrency,
+      services: options.services,
+      settings: base.settings,
+      allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
+      log: options.log ?? logToStderr,
+    },
+  );
+  return {
+    id: worker.id,
+    start: () => worker.start(),
+    stop: async () => {
+      await worker.stop();
+      await base.close();
+    },
+  };
+}
+
+// ---- what both are made of
+
+interface Base {
+  readonly config: Config;
+  readonly settings: Settings;
+  readonly namespace: string;
+  readonly lanes: number;
+  readonly sagas: readonly Saga[];
+  readonly connections: RedisConnections;
+  readonly store: Store;
+  readonly wakeUps: WakeUps;
+  readonly facts: Facts;
+  readonly onTrouble: (where: string, error: unknown) => void;
+  readonly close: () => Promise<void>;
+}
+
+function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
+  const config = readConfig(process.env);
+  const settings = withSettings(config.settings, options.settings ?? {});
+  const sagas = uniqueSagas(options.sagas);
+  const facts = options.facts ?? troublesToStderr();
+  const onTrouble = (where: string, error: unknown) => facts.emit(troubleOf(where, error));
+  const connections = redisConnections(connectionOptions(options, config, settings, onTrouble));
+  const namespace = options.namespace ?? config.namespace;
+  const lanes = options.lanes ?? (connections.isCluster && config.lanes === 1 ? 4 : config.lanes);
+  const shards = options.shards ?? config.shards;
+  const settleMs = settings.leaseMs;
+  const store = redisStore({ connections, namespace, shards, lanes, settleMs, barrier: barrier ?? null });
+  const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });
+  const close = async (): Promise<void> => {
+    await wakeUps.close();
+    await store.close();
+    connections.close();
+  };
+  return { config, settings, namespace, lanes, sagas, connections, store, wakeUps, facts, onTrouble, close };
+}
+
+function connectionOptions(
+  { redis }: PlaceOptions,
+  config: Config,
+  { commandTimeoutMs }: Settings,
+  onTrouble: (where: string, error: unknown) => void,
+): ConnectionOptions {
+  const given = typeof redis === "string" ? { url: redis } : (redis ?? null);
+  const url = given?.url ?? config.redisUrl;
+  if (url === null) {
+    throw new RepriseError("CONFIG_INVALID", "where is Redis? Give `redis`, or set REDIS_URL (redis://host:6379)");
+  }
+  return { commandTimeoutMs, onTrouble: (message) => onTrouble("redis", message), ...given, url };
+}
+
+/** Two sagas of one name and version would each answer for the other's runs. */
+function uniqueSagas(sagas: readonly Saga[]): readonly Saga[] {
+  const seen = new Set<string>();
+  for (const saga of sagas) {
+    if (!isSaga(saga)) throw new RepriseError("CONFIG_INVALID", "sagas holds something that saga() did not make");
+    const key = `${saga.name}@${saga.version}`;
+    if (seen.has(key))
+      throw new RepriseError("CONFIG_INVALID", `two sagas are called ${key}: raise the version of one`);
+    seen.add(key);
+  }
+  return sagas;
+}
+
+/** The sagas of the pools served. Whoever serves a pool serves all of it: its wake-ups come to every worker of it. */
+function servedBy(sagas: readonly Saga[], pools: readonly string[], serve?: readonly string[]): readonly Saga[] {
+  const unknown = serve?.filter((name) => !sagas.some((saga) => saga.name === name)) ?? [];
+  if (unknown.length > 0) {
+    throw new RepriseError("POOL_INCOMPLETE", `no saga is called ${unknown.join(", ")}`, { details: { unknown } });
+  }
+  const served = serve === undefined ? sagas : sagas.filter((saga) => serve.includes(saga.name));
+  const missing = sagas.filter((saga) => pools.includes(saga.spec.pool) && !served.includes(saga));
+  if (missing.length === 0) return served;
+  const names = missing.map((saga) => `${saga.name} (pool ${saga.spec.pool})`);
+  throw new RepriseError("POOL_INCOMPLETE", `a worker serves all sagas of a pool; missing: ${names.join(", ")}`, {
+    details: { missing: missing.map((saga) => saga.name) },
+  });
+}
+
+// ---- where troubles go when nobody asks for them
+
+/** One trouble is not repeated within this. */
+const quietMs = 10_000;
+const maxRemembered = 1_000;
+
+function troublesToStderr(): Facts {
+  const said = new Map<string, number>();
+  return {
+    emit: (fact) => {
+      const line = lineOf(fact);
+      if (line === null) return;
+      const now = systemClock.monotonicMs();
+      if (now - (said.get(line) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+      if (said.size >= maxRemembered) said.clear();
+      said.set(line, now);
+      console.error(line);
+    },
+  };
+}
+
+function lineOf(fact: Fact): string | null {
+  switch (fact.fact) {
+    case "committed":
+    case "call":
+    case "fenced":
+    case "stale":
+    case "lease_lost":
+      return null;
+    case "unserved":
+    case "recovered":
+    case "trouble":
+      return JSON.stringify({ level: "warn", ...fact });
+  }
+}
+
+function troubleOf(where: string, error: unknown): Fact {
+  return { fact: "trouble", where, message: error instanceof Error ? error.message : String(error) };
+}
+
+function logToStderr({ level, message, facts, run, step, operationId }: StepLine): void {
+  console.error(JSON.stringify({ level, message, ...facts, run: run.id, tenant: run.tenant, step, operationId }));
+}
