@@ -3,7 +3,8 @@
  * Does not own: whether it is true; the world's own file says that (`compare.ts`).
  */
 import { z } from "zod";
-import { type Call, operationId, type Row, type RunRef } from "../../core/index.ts";
+import type { LedgerRow } from "../../client/index.ts";
+import type { Call } from "../../core/index.ts";
 
 export const Claim = z.object({
   operationId: z.string(),
@@ -21,18 +22,14 @@ export const Claim = z.object({
 export type Claim = Readonly<z.infer<typeof Claim>>;
 
 /** The claims of one run's ledger, in the order of its rows, each row's undoing behind it. */
-export function claimsOf(namespace: string, run: RunRef, rows: readonly Row[]): readonly Claim[] {
+export function claimsOf(run: string, rows: readonly LedgerRow[]): readonly Claim[] {
   return rows.flatMap((row) => {
     if (row.call.effect === "none") return [];
-    const undo = row.undo?.call ?? null;
-    const claim = (side: Claim["side"], call: Call): Claim => ({
-      operationId: operationId(namespace, run, row, side),
-      run: run.id,
-      step: row.step,
-      side,
-      ...claimed(call),
-    });
-    return [claim("action", row.call), ...(undo === null ? [] : [claim("undo", undo)])];
+    const { step, operationId, undoOperationId } = row;
+    const action: Claim = { operationId, run, step, side: "action", ...claimed(row.call) };
+    const call = row.undo?.call ?? null;
+    if (call === null || undoOperationId === null) return [action];
+    return [action, { operationId: undoOperationId, run, step, side: "undo", ...claimed(call) }];
   });
 }
 

@@ -3,9 +3,7 @@
  * to stderr, so that stdout holds nothing but the outcome.
  */
 import { createLogUpdate } from "log-update";
-import { createColors } from "picocolors";
-
-export type Colors = ReturnType<typeof createColors>;
+import { type Colors, colorsFor } from "../colors.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 100;
@@ -18,14 +16,6 @@ export interface Narrator {
   live(text: string | null): void;
   /** Ends the changing line and gives the cursor back. It may be called again. */
   close(): void;
-}
-
-/** Colours where the stream shows them: a terminal, and neither NO_COLOR nor `--no-color`. */
-export function colorsFor(stream: NodeJS.WriteStream): Colors {
-  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
-  const isOff = (NO_COLOR !== undefined && NO_COLOR !== "") || process.argv.includes("--no-color");
-  const isOn = FORCE_COLOR !== undefined && FORCE_COLOR !== "" && FORCE_COLOR !== "0";
-  return createColors(!isOff && (isOn || (stream.isTTY === true && TERM !== "dumb")));
 }
 
 export function narrate(stream: NodeJS.WriteStream): Narrator {

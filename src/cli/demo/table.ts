@@ -1,8 +1,8 @@
 /** Owns: what the outcome looks like to a person: the table of both sides, what differs, and one sentence at the end. */
 import Table from "cli-table3";
+import type { Colors } from "../colors.ts";
 import type { Claim } from "./claims.ts";
 import type { Difference, Joined } from "./compare.ts";
-import type { Colors } from "./narrator.ts";
 import type { ChapterReport, Report } from "./report.ts";
 import type { Observed } from "./witness.ts";
 

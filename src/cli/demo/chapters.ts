@@ -1,0 +1,141 @@
+/**
+ * Owns: the story: what is started, what goes wrong on purpose, and what is told while it happens. Does not own: whether
+ * a chapter went as told; that is judged afterwards, from the world's file (checks.ts).
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RunHandle, RunView } from "../../client/index.ts";
+import { claimsOf } from "./claims.ts";
+import { follow, unlessAborted } from "./follow.ts";
+import type { Stage } from "./stage.ts";
+import type { PlayedChapter, PlayedRun } from "./story.ts";
+
+const chapterTimeoutMs = 30_000;
+const pollMs = 20;
+
+interface Chapter {
+  readonly key: string;
+  readonly name: string;
+  /** Plays it; `signal` ends it when it takes too long. */
+  play(stage: Stage, signal: AbortSignal): Promise<Played>;
+}
+
+interface Played {
+  readonly run: RunHandle;
+  readonly killed?: PlayedChapter["killed"];
+}
+
+export const chapters: readonly Chapter[] = [
+  { key: "completes", name: "an order completes", play: playOrder },
+  { key: "killed", name: "a worker is killed after the charge was applied, before it was recorded", play: playKill },
+  { key: "refused", name: "shipping is refused: refund, then release", play: playRefusal },
+  { key: "parked", name: "a mail nobody can know about is parked, not sent twice", play: playLostMail },
+  { key: "trip", name: "flight and hotel in parallel: the hotel fails, the flight is cancelled", play: playTrip },
+];
+
+/** Plays one chapter to its end. What goes wrong is a problem of the chapter; only an abort of the stage is thrown. */
+export async function playChapter(stage: Stage, chapter: Chapter, number: number): Promise<PlayedChapter> {
+  const { narrator, signal } = stage;
+  narrator.say(`\n${narrator.colors.bold(`${number}  ${chapter.name}`)}`);
+  const limit = AbortSignal.timeout(chapterTimeoutMs);
+  const { key, name } = chapter;
+  try {
+    const { run, killed = null } = await chapter.play(stage, AbortSignal.any([signal, limit]));
+    return { key, name, killed, problems: [], ...(await playedBy([run])) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const problem = limit.aborted ? `it took longer than ${chapterTimeoutMs / 1_000} s` : String(error);
+    narrator.say(`    ${narrator.colors.red("✗")} ${problem}`);
+    return { key, name, runs: [], claims: [], killed: null, problems: [problem] };
+  } finally {
+    narrator.live(null);
+  }
+}
+
+/** What the store says of runs that are over: their state, and the claims of their ledgers. */
+export async function playedBy(runs: readonly RunHandle[]): Promise<Pick<PlayedChapter, "runs" | "claims">> {
+  const read = await Promise.all(runs.map(async (run) => ({ view: await run.get(), rows: await run.ledger() })));
+  return {
+    runs: read.map(({ view }) => played(view)),
+    claims: read.flatMap(({ view, rows }) => claimsOf(view.id, rows)),
+  };
+}
+
+function played({ id, saga, status, rollback, review }: RunView): PlayedRun {
+  return { id, saga, status, rollback, review: review?.reason ?? null };
+}
+
+function startOrder(stage: Stage, id: string): Promise<RunHandle> {
+  const input = { id, sku: "blue-mug", cents: 1_850, email: "ada@example.com" };
+  return stage.client.startByName("order", input, { id });
+}
+
+async function playOrder(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const run = await startOrder(stage, "order-1");
+  await tellEnd(run, stage, signal);
+  return { run };
+}
+
+async function playKill(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { world, narrator } = stage;
+  const { red, dim } = narrator.colors;
+  const charge = { service: "payments", action: "charge" };
+  await world.fault({ ...charge, kind: "apply-then-hang" });
+  const run = await startOrder(stage, "order-2");
+  narrator.live("waiting for the world to say: applied, answer withheld");
+  const held = await unlessAborted(world.nextHeld(charge, { signal }), signal);
+  const pid = held.pid ?? -1;
+  narrator.say(`    ${dim("world:")} the charge is applied, its answer withheld from worker ${pid}`);
+  const exit = await stage.killWorker(pid);
+  const killedAt = performance.now();
+  narrator.say(`    ${red(`kill -9 ${pid}`)} ${dim(`the worker is gone (${exit.signal})`)}`);
+  await tellEnd(run, stage, signal);
+  narrator.say(`    ${dim(`another worker took over: done ${seconds(killedAt)} after the kill`)}`);
+  await unlessAborted(stage.addWorker(), signal);
+  return { run, killed: { pid, signal: exit.signal } };
+}
+
+async function playRefusal(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const target = { service: "shipping", action: "ship", args: { orderId: "order-3" } };
+  const message = "no carrier goes there";
+  await stage.world.fault({ ...target, kind: "refuse", code: "no_carrier", message, times: "always" });
+  const run = await startOrder(stage, "order-3");
+  await tellEnd(run, stage, signal);
+  return { run };
+}
+
+async function playLostMail(stage: Stage, signal: AbortSignal): Promise<Played> {
+  await stage.world.fault({ service: "mail", action: "send", args: { orderId: "order-4" }, kind: "reset-after-apply" });
+  const run = await startOrder(stage, "order-4");
+  await tellEnd(run, stage, signal);
+  return { run };
+}
+
+/** The hotel's line breaks before it has booked, once the flight is booked; asked again, the hotel says no. */
+async function playTrip(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { world, narrator } = stage;
+  const hotel = { service: "hotels", action: "book" };
+  await world.fault({ ...hotel, kind: "hang-before-apply" });
+  await world.fault({ ...hotel, kind: "refuse", code: "sold_out", message: "the hotel is sold out", times: "always" });
+  const input = { id: "trip-5", flight: "LIS-OSL", hotel: "Grand Hotel", email: "ada@example.com" };
+  const run = await stage.client.startByName("trip", input, { id: "trip-5" });
+  narrator.live("the hotel is slow to answer, the flight is being booked");
+  const held = await unlessAborted(world.nextHeld(hotel, { signal }), signal);
+  while ((await world.countsOf("flights")).effects === 0) await sleep(pollMs, undefined, { signal });
+  await held.drop();
+  await tellEnd(run, stage, signal);
+  return { run };
+}
+
+async function tellEnd(run: RunHandle, { narrator }: Stage, signal: AbortSignal): Promise<void> {
+  const { status, rollback, review, cause } = await follow(run, narrator, signal);
+  const { bold, dim } = narrator.colors;
+  const undone = rollback === "none" ? "" : `, rollback ${rollback}`;
+  const why = review?.message ?? (cause === null ? "" : cause.message);
+  narrator.say(`    ${bold(`${run.id} is ${status.replace("_", " ")}${undone}`)}${why === "" ? "" : dim(`: ${why}`)}`);
+  if (review !== null) narrator.say(`    ${dim(`a person may: ${review.verbs.join(", ")}`)}`);
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,68 @@
+/** Owns: telling what becomes of a run while it runs, from its ledger, until it has ended or waits for a person. */
+import type { LedgerRow, RunHandle, RunView } from "../../client/index.ts";
+import { type Call, hasEnded } from "../../core/index.ts";
+import type { Narrator } from "./narrator.ts";
+
+/** Settles as the promise does, or rejects as soon as the signal is aborted; what is left behind is not waited for. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    const giveUp = () => reject(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    stop = () => signal.removeEventListener("abort", giveUp);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    stop();
+  }
+}
+
+/** Tells each thing that is newly known of the run, and gives its state once it has ended or is parked. */
+export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSignal): Promise<RunView> {
+  const told = new Set<string>();
+  const changes = run.watch()[Symbol.asyncIterator]();
+  for (;;) {
+    const { value: view, done } = await unlessAborted(changes.next(), signal);
+    if (done === true) throw new Error(`the watch of ${run.id} ended before the run did`);
+    const rows = await unlessAborted(run.ledger(), signal);
+    for (const line of rows.flatMap((row) => linesOf(row, narrator))) {
+      if (!told.has(line)) narrator.say(line);
+      told.add(line);
+    }
+    if (hasEnded(view.status) || view.status === "needs_review") {
+      narrator.live(null);
+      void changes.return?.();
+      return view;
+    }
+    narrator.live(`${run.id}: ${view.status}`);
+  }
+}
+
+/** What is known of a row for good, one line each; the same row says the same again. */
+function linesOf(row: LedgerRow, { colors }: Narrator): readonly string[] {
+  const action = wordOf(row.call, colors);
+  const undo = row.undo?.state === "done" ? [`${colors.yellow("↶")} ${row.step} ${colors.dim("undone")}`] : [];
+  return [...(action === null ? [] : [`${action[0]} ${row.step} ${colors.dim(action[1])}`]), ...undo].map(
+    (line) => `    ${line}`,
+  );
+}
+
+function wordOf(call: Call, colors: Narrator["colors"]): readonly [mark: string, word: string] | null {
+  const why = call.error === null ? "" : `: ${call.error.message}`;
+  switch (call.state) {
+    case "succeeded":
+      return [colors.green("✓"), call.proof === "probe" ? "the other side was asked: it had happened" : "happened"];
+    case "not_applied":
+      return [colors.red("✗"), `did not happen${why}`];
+    case "unknown":
+      // A probe that is still to be asked may yet tell.
+      return call.probeAt === null ? [colors.yellow("?"), `nobody can know whether it happened${why}`] : null;
+    case "planned":
+    case "offered":
+    case "sent":
+    case "withdrawn":
+      return null;
+  }
+}
