@@ -19,7 +19,8 @@ const rooms = {
 /** The faces translate and decide nothing. They reach the inside through the composition root. */
 const faces = ["cli", "http", "dashboard", "mcp", "ai"];
 const faceRooms = ["client", "core", "saga"];
-for (const face of faces) rooms[face] = face === "cli" ? [...faceRooms, "testing"] : faceRooms;
+// The command line brings a world and a Redis for whoever has none.
+for (const face of faces) rooms[face] = face === "cli" ? [...faceRooms, "testing", "redis"] : faceRooms;
 
 const leaf = "^src/errors\\.ts$";
 const door = (room) => `^src/${room}/index\\.ts$`;
@@ -79,10 +80,10 @@ const shape = [
   },
   {
     name: "examples-use-the-public-door",
-    comment: "sagas and workers import `reprise` by name, like a user.",
+    comment: "sagas and workers import `reprise` and `reprise/testing` by name, like a user.",
     severity: "error",
     from: { path: "^(sagas|workers)/" },
-    to: { path: "^(src|test|bench|scripts)/", pathNot: "^src/index\\.ts$" },
+    to: { path: "^(src|test|bench|scripts)/", pathNot: "^src/(testing/)?index\\.ts$" },
   },
   {
     name: "src-stands-alone",
