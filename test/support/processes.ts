@@ -63,13 +63,17 @@ export async function spawnProgram(
   return new Running(await spawned(command, args, options));
 }
 
-/** Starts a TypeScript file of this repository as a process of its own, with IPC and the `source` condition. */
+/**
+ * Starts a file of this repository as a process of its own, with IPC: TypeScript with the `source` condition, a built
+ * `.mjs` as it is (it starts in a third of the time).
+ */
 export async function spawnChild(
   file: string | URL,
   { args = [], ...options }: SpawnOptions & { readonly args?: readonly string[] } = {},
 ): Promise<Child> {
   const path = file instanceof URL ? fileURLToPath(file) : file;
-  const command = ["--conditions=source", "--import", "tsx", path, ...args];
+  const loader = path.endsWith(".mjs") ? [] : ["--conditions=source", "--import", "tsx"];
+  const command = [...loader, path, ...args];
   return new Talking(await spawned(process.execPath, command, { ...options, ipc: true }));
 }
 
