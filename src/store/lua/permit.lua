@@ -8,7 +8,7 @@ local member, seq, call_of, token, owner, lease, window = unpack(ARGV)
 local now = time(clock)
 
 local f = call('HMGET', run, 'r', 'v', 's', 'p', 'q', 'u')
-local row = f[1] and call('LINDEX', ledger, seq - 1)
+local row = f[1] and tonumber(seq) > 0 and call('LINDEX', ledger, seq - 1)
 if not row or row:sub(1, #call_of + 1) ~= call_of .. ';' then return { 'GONE', now } end
 if f[3]:find('[cfx]') or f[3] == 'u' and call_of:find('a$') then return { 'GONE', now } end
 local known = call('HGET', permits, seq) or ''

@@ -1,0 +1,51 @@
+/**
+ * The port `Store` as a list of promises, kept by every adapter. Time is the test's: it stands still at `epochMs` until a
+ * test moves it, in Redis too.
+ */
+import { afterEach, beforeEach, describe } from "vitest";
+import type { Store } from "../../src/core/ports.ts";
+import { commitContract } from "./suite/commit.ts";
+import { createContract } from "./suite/create.ts";
+import { dueContract } from "./suite/due.ts";
+import type { Bench, Current, OpenBench } from "./suite/harness.ts";
+import { inboxContract } from "./suite/inbox.ts";
+import { leaseContract } from "./suite/lease.ts";
+import { listingContract } from "./suite/listings.ts";
+import { ownerContract } from "./suite/owners.ts";
+import { permitContract } from "./suite/permits.ts";
+
+const parts = {
+  create: createContract,
+  leases: leaseContract,
+  commit: commitContract,
+  send: inboxContract,
+  due: dueContract,
+  permits: permitContract,
+  owners: ownerContract,
+  listings: listingContract,
+} as const;
+
+export function storeContract(adapter: string, open: OpenBench): void {
+  for (const shards of [1, 4]) {
+    describe(`${adapter}, ${shards} ${shards === 1 ? "shard" : "shards"}`, () => {
+      let bench: Bench | null = null;
+      const current: Current = {
+        get bench(): Bench {
+          if (bench === null) throw new Error("no test is running");
+          return bench;
+        },
+        get store(): Store {
+          return this.bench.store;
+        },
+      };
+      beforeEach(async () => {
+        bench = await open({ shards, lanes: 2 });
+      });
+      afterEach(async () => {
+        await bench?.close();
+        bench = null;
+      });
+      for (const [name, contract] of Object.entries(parts)) describe(name, () => contract(current));
+    });
+  }
+}

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import type { RunRecord } from "../../../src/core/run.ts";
+import { maxWakeUpsQueued } from "../../../src/store/limits.ts";
+import { aCreate, aSend, fresh } from "../../support/records.ts";
+import { acquired, type Current, created, epochMs, held, idsOf, leaseMs, sweep } from "./harness.ts";
+
+export function dueContract(current: Current): void {
+  const handedOutAfter = async (ms: number) => {
+    await current.bench.advance(ms - 1);
+    expect(await sweep(current.store)).toEqual([]);
+    await current.bench.advance(1);
+    return await sweep(current.store);
+  };
+
+  test("a wake-up that nobody took is handed out again, under the same number, after 5, 10, 20, 40, 60, 60 s", async () => {
+    const { id } = await created(current.store);
+    for (const grace of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
+      expect(await handedOutAfter(grace)).toMatchObject([{ run: { id }, wake: 1 }]);
+    }
+  });
+
+  test("the wake number grows with each acquisition and the grace begins anew", async () => {
+    const record = await created(current.store);
+    await handedOutAfter(5_000);
+    const { lease } = await acquired(current.store, record);
+    expect(await current.store.release(lease, 0, epochMs + 5_000)).toMatchObject({ wake: { wake: 2 } });
+    expect(await handedOutAfter(5_000)).toMatchObject([{ wake: 2 }]);
+    const again = await acquired(current.store, record);
+    expect(await current.store.release(again.lease, 0, epochMs)).toMatchObject({ wake: { wake: 3 } });
+  });
+
+  test("a held run is left alone until its lease has run out", async () => {
+    await held(current.store);
+    expect(await handedOutAfter(leaseMs)).toMatchObject([{ wake: 2 }]);
+  });
+
+  test("a sweep takes at most its limit, the longest overdue first, and says that there may be more", async () => {
+    const runs: RunRecord[] = [];
+    for (let n = 0; runs.length < 5; n += 1) {
+      const record = aCreate({ id: `due-${n}`, createdAt: epochMs, startAt: epochMs + 100 - runs.length }).record;
+      if (current.store.shardOf(record) !== 0) continue;
+      await current.store.create(aCreate(record));
+      runs.unshift(record);
+    }
+    await current.bench.advance(200);
+    const first = await current.store.due(0, 3);
+    expect(idsOf(first.wakeUps)).toEqual(runs.slice(0, 3).map(({ id }) => id));
+    expect(first).toMatchObject({ full: true, now: epochMs + 200 });
+    const second = await current.store.due(0, 3);
+    expect(idsOf(second.wakeUps)).toEqual(runs.slice(3).map(({ id }) => id));
+    expect(second.full).toBe(false);
+    expect(await current.store.due(0, 3)).toMatchObject({ wakeUps: [], full: false });
+  });
+
+  test("two who sweep at once hand out each run once", async () => {
+    const runs = await Promise.all(Array.from({ length: 20 }, () => created(current.store, { startAt: epochMs + 1 })));
+    await current.bench.advance(1);
+    const sweeps = await Promise.all([sweep(current.store, 10), sweep(current.store, 10), sweep(current.store)]);
+    expect(idsOf(sweeps.flat()).toSorted()).toEqual(runs.map(({ id }) => id).toSorted());
+  });
+
+  test("a clock that is turned back does not turn the store's time back, and nothing gets stuck", async () => {
+    const { lease } = await held(current.store);
+    await current.bench.advance(50_000);
+    const { now } = await current.store.renew([lease], leaseMs);
+    await current.bench.turnBack(40_000);
+    expect((await current.store.renew([lease], leaseMs)).now).toBe(now);
+    const record = await created(current.store);
+    expect(await current.store.acquire({ run: record, owner: "w", token: "t", leaseMs })).toMatchObject({ now });
+  });
+
+  describe("a tenant's share", () => {
+    const fill = async (patch: Partial<RunRecord> = {}) => {
+      const runs = Array.from({ length: maxWakeUpsQueued }, () =>
+        aCreate({ createdAt: epochMs, ...patch, ...onShard0(patch.tenant) }),
+      );
+      const answers = await current.store.createMany(runs);
+      expect(answers.every((answer) => answer.answer === "OK" && answer.wake !== null)).toBe(true);
+      return runs.map(({ record }) => record);
+    };
+
+    /** Fairness is counted in each shard: these tests stay in one. */
+    const onShard0 = (tenant = "default") => {
+      for (;;) {
+        const run = { tenant, id: fresh("run") };
+        if (current.store.shardOf(run) === 0) return run;
+      }
+    };
+
+    const startOver = async (patch: Partial<RunRecord> = {}) => {
+      await current.bench.advance(1);
+      const command = aCreate({ createdAt: epochMs, ...patch, ...onShard0(patch.tenant) });
+      const answer = await current.store.create(command);
+      expect(answer).toMatchObject({ answer: "OK", wake: null });
+      return command;
+    };
+
+    test("a thousand wake-ups are queued, further starts wait; other tenants and pools do not", async () => {
+      await fill();
+      const { record } = await startOver();
+      expect(await current.store.create(aCreate({ createdAt: epochMs, ...onShard0("other") }))).toMatchObject({
+        wake: { wake: 1 },
+      });
+      expect(await current.store.create(aCreate({ createdAt: epochMs, ...onShard0(), pool: "gpu" }))).toMatchObject({
+        wake: { pool: "gpu" },
+      });
+      expect(await current.store.read(record)).toMatchObject({ id: record.id, status: "running" });
+      expect(await sweep(current.store)).toEqual([]);
+    });
+
+    test("each wake-up that is taken up makes room for one, in order of start", async () => {
+      const runs = await fill();
+      const waiting = [await startOver(), await startOver(), await startOver()].map(({ record }) => record.id);
+      await acquired(current.store, runs[0]!);
+      expect(idsOf(await sweep(current.store))).toEqual(waiting.slice(0, 1));
+      await acquired(current.store, runs[1]!);
+      await acquired(current.store, runs[2]!);
+      await startOver();
+      expect(idsOf(await sweep(current.store))).toEqual(waiting.slice(1));
+    });
+
+    test("while some wait, a new start waits behind them although there is room", async () => {
+      const runs = await fill();
+      const first = await startOver();
+      await acquired(current.store, runs[0]!);
+      await acquired(current.store, runs[1]!);
+      const second = await startOver();
+      expect(idsOf(await sweep(current.store))).toEqual([first.record.id, second.record.id]);
+    });
+
+    test("tenants that wait are served in turn", async () => {
+      const mine = await fill({ tenant: "mine" });
+      const theirs = await fill({ tenant: "theirs" });
+      const waiting: string[] = [];
+      for (const tenant of ["mine", "mine", "mine", "theirs", "theirs", "theirs"]) {
+        waiting.push((await startOver({ tenant })).record.id);
+      }
+      for (const run of [...mine.slice(0, 5), ...theirs.slice(0, 5)]) await acquired(current.store, run);
+      const order = [0, 3, 1, 4, 2, 5].map((n) => waiting[n]);
+      expect(idsOf((await current.store.due(0, 4)).wakeUps)).toEqual(order.slice(0, 4));
+      expect(idsOf((await current.store.due(0, 4)).wakeUps)).toEqual(order.slice(4));
+    });
+
+    test("a start that waits is woken by what is sent to it, and not a second time", async () => {
+      const runs = await fill();
+      const { record } = await startOver();
+      expect(await current.store.send(aSend(record, "cancel"))).toMatchObject({ wake: { run: { id: record.id } } });
+      await acquired(current.store, record);
+      await acquired(current.store, runs[0]!);
+      await acquired(current.store, runs[1]!);
+      expect(await sweep(current.store)).toEqual([]);
+    });
+
+    test("the same start again while it waits is OK without a wake-up", async () => {
+      await fill();
+      const command = await startOver();
+      expect(await current.store.create(command)).toMatchObject({ answer: "OK", wake: null });
+    });
+
+    test("a delayed start whose time has come waits for its share like any other", async () => {
+      const late = aCreate({ createdAt: epochMs, startAt: epochMs + 1, ...onShard0() });
+      await current.store.create(late);
+      const runs = await fill();
+      await current.bench.advance(1);
+      expect(await sweep(current.store)).toEqual([]);
+      await acquired(current.store, runs[0]!);
+      expect(idsOf(await sweep(current.store))).toEqual([late.record.id]);
+    });
+  });
+}
