@@ -1,12 +1,11 @@
 /**
- * A private copy of a saga's machine that is safe to ask what would happen. The only file of the machine port that uses
- * XState's own functions.
+ * A private copy of a saga's machine that is safe to ask what would happen.
  * Owns: the copy and what is prepared once per saga (nodes by id, places that invoke steps, the one inert scope).
  * In the copy no state invokes anything: entry and exit actions of our own (marks) say when an invocation would start
  * and stop, at the place where XState would do it, and which regions were entered, which XState does not tell. An actor
  * that is never started costs more than the rest of the transition (measured: 7 of 17 microseconds).
- * Invariants: B1 the user's machine is not touched. B2 nothing in the copy can run. B3 a delay that is no number is a
- * throw, never "at once". B4 all that a transition asks for goes to the recording of the `record` that runs it.
+ * Invariants: B1 the user's machine is not touched. B2 nothing in the copy can run. B3 all that a transition asks for
+ * goes to the recording of the `record` that runs it.
  */
 import {
   type AnyActor,
@@ -16,10 +15,10 @@ import {
   type AnyStateMachine,
   type AnyStateNode,
   createActor,
-  raise,
 } from "xstate";
 import { maxIterations, type SagaSpec } from "../saga/index.ts";
 import { note, noteStart, noteStop, type Recording, type Site } from "./machine-effects.ts";
+import { vetAction, vetNode } from "./machine-vetting.ts";
 
 /** What is known of a saga's machine beforehand. */
 export interface Blueprint {
@@ -50,15 +49,16 @@ export interface Skeleton {
 /** Where the transition under way is written down. */
 interface Recorder {
   current: Recording | null;
-  /** Actions of our own. They do their work when they are called, which only the recorder does. */
-  readonly marks: Set<unknown>;
+  /** Actions of our own -> what is to be written when they come by. */
+  readonly marks: Map<unknown, Mark>;
 }
-type Mark = (args: object) => void;
+/** `args` is what XState gives to an action: context, event, self. */
+type Mark = (recording: Recording, args: object) => unknown;
 
 export function blueprintOf(saga: SagaSpec): Blueprint {
   const machine = privateCopy(saga.machine);
   const nodes = nodesFrom(machine.root);
-  const recorder: Recorder = { current: null, marks: new Set() };
+  const recorder: Recorder = { current: null, marks: new Map() };
   const sites = nodes.flatMap((node) => sitesOf(node, saga));
   for (const node of nodes) vetNode(node, machine.implementations.delays);
   for (const node of nodes.filter(isRegion)) markRegion(node, recorder);
@@ -119,84 +119,21 @@ function regionsAround(node: AnyStateNode): readonly string[] {
   return isRegion(node) ? [...above, node.id] : above;
 }
 
-function markRegion(node: AnyStateNode, recorder: Recorder): void {
-  const entered = markOf(recorder, (recording) => void recording.entered.add(node.id));
-  node.entry = [entered, ...node.entry];
+function markRegion(node: AnyStateNode, { marks }: Recorder): void {
+  node.entry = [actionFor(marks, ({ entered }) => entered.add(node.id)), ...node.entry];
 }
 
-function markSite(site: PlacedSite, recorder: Recorder): void {
+function markSite(site: PlacedSite, { marks }: Recorder): void {
   const { node } = site;
-  node.entry = [...node.entry, markOf(recorder, (recording, args) => noteStart(recording, site, args))];
-  node.exit = [...node.exit, markOf(recorder, (recording) => noteStop(recording, site.invoke))];
+  node.entry = [...node.entry, actionFor(marks, (recording, args) => noteStart(recording, site, args))];
+  node.exit = [...node.exit, actionFor(marks, (recording) => noteStop(recording, site.invoke))];
 }
 
-function markOf(recorder: Recorder, write: (recording: Recording, args: object) => void): Mark {
-  const mark: Mark = (args) => {
-    if (recorder.current !== null) write(recorder.current, args);
-  };
-  recorder.marks.add(mark);
-  return mark;
+function actionFor(marks: Map<unknown, Mark>, mark: Mark): () => void {
+  const action = (): void => undefined;
+  marks.set(action, mark);
+  return action;
 }
-
-// ---- actions ----
-
-type Delays = AnyStateMachine["implementations"]["delays"];
-/** What the built-in actions carry that matters here; to XState's types they are opaque functions. */
-interface BuiltIn {
-  (): void;
-  readonly type?: string;
-  readonly delay?: unknown;
-  readonly collect?: Collect;
-}
-type Collect = (args: { readonly enqueue: Enqueue }, params: unknown) => void;
-type Enqueue = ((action: unknown) => void) & Readonly<Record<string, unknown>>;
-
-function vetNode(node: AnyStateNode, delays: Delays): void {
-  const vetted = <Action>(actions: readonly Action[]): Action[] => actions.map((action) => vetAction(action, delays));
-  node.entry = vetted(node.entry);
-  node.exit = vetted(node.exit);
-  const transitions = [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
-  for (const transition of transitions) transition.actions = vetted(transition.actions);
-  if (node.type === "compound") node.initial.actions = vetted(node.initial.actions);
-}
-
-/** The action itself, or one in its place that cannot be misunderstood. */
-function vetAction<Action>(action: Action, delays: Delays): Action {
-  if (typeof action !== "function") return action;
-  // An action that is a function is a built-in or a plain one, and what takes its place is too.
-  return vetFunction(action as BuiltIn & Action, delays) as Action;
-}
-
-function vetFunction(action: BuiltIn, delays: Delays): unknown {
-  const { type, delay, collect } = action;
-  if (type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
-    return Object.assign(() => undefined, action, { delay: checkedDelay(delay, delays) });
-  }
-  if (type !== "xstate.enqueueActions" || collect === undefined) return action;
-  return Object.assign(() => undefined, action, { collect: vettedCollect(collect, delays) });
-}
-
-/** XState raises at once what has a delay that is no number (a mistyped name, say). */
-function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: unknown) => number {
-  const name = typeof delay === "string" ? `"${delay}"` : "of a raise";
-  return (args, params) => {
-    const given: unknown = typeof delay === "string" ? delays[delay] : delay;
-    const ms: unknown = typeof given === "function" ? given(args, params) : given;
-    if (typeof ms !== "number") throw new TypeError(`the delay ${name} is ${String(ms)}, not a number of ms`);
-    return ms;
-  };
-}
-
-function vettedCollect(collect: Collect, delays: Delays): Collect {
-  return (args, params) => {
-    const vetted = (action: unknown): void => args.enqueue(vetAction(action, delays));
-    const vettedRaise = (...parts: readonly unknown[]): void => vetted(untypedRaise(...parts));
-    collect({ ...args, enqueue: Object.assign(vetted, args.enqueue, { raise: vettedRaise }) }, params);
-  };
-}
-
-/** Its parameters are typed by machine, and this machine is not known by type. */
-const untypedRaise = raise as unknown as (...parts: readonly unknown[]) => unknown;
 
 // ---- the scope ----
 
@@ -209,7 +146,7 @@ const inertLogic: AnyActorLogic = {
 
 /** XState's `createInertActorScope`, made once: it computes the machine's initial state each time. */
 function inertScope(recorder: Recorder): AnyActorScope {
-  const misuse = (what: string) => () => void recorder.current?.defects.push(what);
+  const misuse = (what: string) => () => write(recorder, ({ defects }) => defects.push(what));
   const self: AnyActor = createActor(inertLogic);
   self.send = misuse("something is sent to the machine itself and would be lost; use raise()");
   return {
@@ -222,15 +159,14 @@ function inertScope(recorder: Recorder): AnyActorScope {
     stopChild: () => undefined,
     // Only the `spawn` of an assign comes here: everything else is deferred by executing an action, which nobody does.
     defer: misuse("an actor is spawned in an assign; only an invoked step can be kept"),
-    actionExecutor: (action) => write(recorder, action),
+    actionExecutor: (action) => {
+      const mark = recorder.marks.get(action.exec);
+      write(recorder, (recording) => (mark === undefined ? note(recording, action) : mark(recording, action.info)));
+    },
   };
 }
 
-function write(
-  { current, marks }: Recorder,
-  { type, params, info, exec }: Parameters<AnyActorScope["actionExecutor"]>[0],
-): void {
-  if (current === null) return;
-  if (exec !== undefined && marks.has(exec)) exec(info, params);
-  else note(current, { type, params });
+/** What user code kept of a transition and uses after it is heard by nobody. */
+function write({ current }: Recorder, how: (recording: Recording) => unknown): void {
+  if (current !== null) how(current);
 }
