@@ -49,8 +49,8 @@ export function contextMode(parts: readonly Part[]): SagaSpec["context"] {
 /** The machine of a line: `output` makes the run's result. */
 export function compile(id: string, parts: readonly Part[], output: ErasedMapper): MachineParts {
   const keeps = contextMode(parts) === "own";
-  const writer: Writer = { keys: namesOf(parts), keeps };
-  const line = compileLine(parts, "done", writer);
+  const writer: Writer = { ...namesOf(parts), keeps };
+  const line = compileLine(parts, writer.end, writer);
   return {
     config: {
       id,
@@ -67,15 +67,19 @@ interface Args {
 }
 type StateConfig = Readonly<Record<string, unknown>>;
 type States = readonly (readonly [key: string, config: StateConfig])[];
-interface Writer {
+interface Names {
   readonly keys: ReadonlyMap<Part, string>;
+  /** The final state, of the root and of every branch. */
+  readonly end: string;
+}
+interface Writer extends Names {
   readonly keeps: boolean;
 }
 
 function region(line: States, parts: readonly Part[], writer: Writer): StateConfig {
   return {
-    initial: entryOf(parts, "done", writer),
-    states: Object.fromEntries([...line, ["done", { type: "final" }]]),
+    initial: entryOf(parts, writer.end, writer),
+    states: Object.fromEntries([...line, [writer.end, { type: "final" }]]),
   };
 }
 
@@ -125,7 +129,7 @@ function invokeState(part: Part & { kind: "step" }, next: string, writer: Writer
 
 function parallelState(branches: Readonly<Record<string, readonly Part[]>>, next: string, writer: Writer): StateConfig {
   const regions = Object.entries(branches).map(
-    ([name, parts]) => [name, region(compileLine(parts, "done", writer), parts, writer)] as const,
+    ([name, parts]) => [name, region(compileLine(parts, writer.end, writer), parts, writer)] as const,
   );
   return { type: "parallel", states: Object.fromEntries(regions), onDone: { target: next } };
 }
@@ -152,18 +156,13 @@ function actorsOf(parts: readonly Part[]): Readonly<Record<string, Step>> {
 }
 
 /** State names. Steps have theirs; what else there is takes one that no step has. */
-function namesOf(parts: readonly Part[]): ReadonlyMap<Part, string> {
-  const all = allParts(parts);
-  const taken = new Set(["done"]);
+function namesOf(parts: readonly Part[]): Names {
+  const taken = new Set<string>();
   const keys = new Map<Part, string>();
-  for (const part of all) {
-    if (part.kind !== "step") continue;
-    keys.set(part, unique(part.step.spec.name, taken));
-  }
-  for (const part of all) {
-    if (part.kind !== "step") keys.set(part, unique(label(part), taken));
-  }
-  return keys;
+  for (const part of allParts(parts)) if (part.kind === "step") keys.set(part, unique(part.step.spec.name, taken));
+  const end = unique("done", taken);
+  for (const part of allParts(parts)) if (part.kind !== "step") keys.set(part, unique(label(part), taken));
+  return { keys, end };
 }
 
 function label(part: Exclude<Part, { kind: "step" }>): string {

@@ -115,6 +115,8 @@ function judgeShape(name: unknown, options: ErasedOptions, say: Say): void {
 
 function judgeUndo(options: ErasedOptions, say: Say): void {
   const { effect, compensate, noCompensation } = options;
+  // What it takes to undo something depends on what it is.
+  if (!effectClasses.includes(effect)) return;
   if (effect === "none") {
     if (compensate !== undefined || noCompensation !== undefined || options.pivot === true) {
       say(
