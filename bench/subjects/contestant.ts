@@ -1,0 +1,32 @@
+/**
+ * What everything that is measured can do, so that each contestant is started, filled and drained by the same words.
+ * Owns the words only.
+ */
+
+/** Which Redis, under which name in it, with how much at once in one process. */
+export interface Place {
+  readonly url: string;
+  readonly namespace: string;
+  readonly concurrency: number;
+}
+
+/** `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. */
+export type SagaName = "order" | "failing" | "long" | "waiting" | "held";
+
+export interface Load {
+  readonly saga: SagaName;
+  readonly count: number;
+  /** Number of the first one. */
+  readonly from: number;
+}
+
+export interface Contestant {
+  /** Starts sagas in bulk; nobody needs to work on them. Resolves when all are accepted. */
+  fill(place: Place, load: Load): Promise<void>;
+  /** Works on what was filled; resolves when all have ended (or wait), durably. Answers how to stop the worker. */
+  drain(place: Place, load: Load): Promise<() => Promise<void>>;
+  /** Starts sagas one at a time, each after the one before has ended: ms from start to known result, of each. */
+  alone(place: Place, load: Load): Promise<readonly number[]>;
+  /** Works until it is stopped; `hold`: steps of `held` runs do not answer. Resolves when it is ready. */
+  serve(place: Place, hold: boolean): Promise<() => Promise<void>>;
+}

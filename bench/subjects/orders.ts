@@ -1,0 +1,30 @@
+/** What the bench tells a measured process over IPC, and what it hears. */
+import type { Load, Place } from "./contestant.ts";
+
+export interface Order {
+  readonly number: number;
+  readonly what: "fill" | "drain" | "alone" | "serve" | "rest";
+  readonly place: Place;
+  readonly load: Load;
+  /** For `serve`: steps of `held` runs do not answer. */
+  readonly hold: boolean;
+}
+
+/** What carrying out an order took this process; of a `drain`, from the first step that was entered. */
+export interface Cost {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly rssMb: number;
+  /** What an `alone` measured of each saga, in ms. */
+  readonly times: readonly number[];
+}
+
+export type Reply =
+  | { readonly number: number; readonly cost: Cost }
+  | { readonly number: number; readonly problem: string };
+
+/** Said, unasked, when a step is entered in a process that serves `held` runs: when, by the machine's monotonic clock. */
+export interface Entered {
+  readonly entered: string;
+  readonly atMs: number;
+}

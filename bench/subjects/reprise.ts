@@ -1,0 +1,75 @@
+/** Reprise as a contestant: by its public door, with the settings it comes with. */
+import { type Client, createClient, createWorker, type Fact, type Worker } from "reprise";
+import type { Contestant, Load, Place } from "./contestant.ts";
+import type { Entered } from "./orders.ts";
+import { allSagas, type Services, sagas } from "./sagas.ts";
+import { orderInput } from "./work.ts";
+
+const batch = 10_000;
+
+/** Statuses after which nothing is left to do for a worker. */
+const over: readonly string[] = ["completed", "failed", "waiting"];
+
+function clientAt({ url, namespace }: Place): Client {
+  return createClient({ redis: url, namespace, sagas: allSagas });
+}
+
+function workerAt(place: Place, services: Services, onFact: (fact: Fact) => void): Worker {
+  const { url, namespace, concurrency } = place;
+  return createWorker({ redis: url, namespace, concurrency, sagas: allSagas, services, facts: { emit: onFact } });
+}
+
+function complain(fact: Fact): void {
+  if (fact.fact === "trouble") console.error(`${fact.where}: ${fact.message}`);
+}
+
+async function fill(place: Place, { saga, count, from }: Load): Promise<void> {
+  const client = clientAt(place);
+  for (let at = from; at < from + count; at += batch) {
+    const inputs = Array.from({ length: Math.min(batch, from + count - at) }, (_, index) => orderInput(at + index));
+    const starts = inputs.map((input) => ({ id: input.id, input }));
+    await client.startMany(sagas[saga], starts);
+  }
+  await client.close();
+}
+
+async function drain(place: Place, { count }: Load): Promise<() => Promise<void>> {
+  let worker: Worker | null = null;
+  let ended = 0;
+  await new Promise<void>((resolve, reject) => {
+    worker = workerAt(place, { entered: () => undefined, hold: false }, (fact) => {
+      complain(fact);
+      if (fact.fact !== "committed" || !over.includes(fact.record.status)) return;
+      ended += 1;
+      if (ended === count) resolve();
+    });
+    worker.start().catch(reject);
+  });
+  return async () => await worker?.stop();
+}
+
+async function alone(place: Place, { saga, count, from }: Load): Promise<readonly number[]> {
+  const client = clientAt(place);
+  const times: number[] = [];
+  for (let number = from; number < from + count; number += 1) {
+    const input = orderInput(number);
+    const began = performance.now();
+    const run = await client.start(sagas[saga], input, { id: input.id });
+    await run.result();
+    times.push(performance.now() - began);
+  }
+  await client.close();
+  return times;
+}
+
+async function serve(place: Place, hold: boolean): Promise<() => Promise<void>> {
+  const entered = (run: string) => {
+    const atMs = Number(process.hrtime.bigint()) / 1e6;
+    process.send?.({ entered: run, atMs } satisfies Entered);
+  };
+  const worker = workerAt(place, { entered, hold }, complain);
+  await worker.start();
+  return () => worker.stop();
+}
+
+export const reprise: Contestant = { fill, drain, alone, serve };
