@@ -72,7 +72,7 @@ function startOrder(stage: Stage, id: string): Promise<RunHandle> {
 
 async function playOrder(stage: Stage, signal: AbortSignal): Promise<Played> {
   const run = await startOrder(stage, "order-1");
-  await tellEnd(run, stage, signal);
+  tellEnd(await following(run, stage, signal), stage);
   return { run };
 }
 
@@ -82,16 +82,16 @@ async function playKill(stage: Stage, signal: AbortSignal): Promise<Played> {
   const charge = { service: "payments", action: "charge" };
   await world.fault({ ...charge, kind: "apply-then-hang" });
   const run = await startOrder(stage, "order-2");
-  narrator.live("waiting for the world to say: applied, answer withheld");
+  const told = following(run, stage, signal);
   const held = await unlessAborted(world.nextHeld(charge, { signal }), signal);
   const pid = held.pid ?? -1;
   narrator.say(`    ${dim("world:")} the charge is applied, its answer withheld from worker ${pid}`);
   const exit = await stage.killWorker(pid);
   const killedAt = performance.now();
   narrator.say(`    ${red(`kill -9 ${pid}`)} ${dim(`the worker is gone (${exit.signal})`)}`);
-  await tellEnd(run, stage, signal);
-  narrator.say(`    ${dim(`another worker took over: done ${seconds(killedAt)} after the kill`)}`);
-  await unlessAborted(stage.addWorker(), signal);
+  tellEnd(await told, stage);
+  const successor = stage.workerCalled((await run.log()).at(-1)?.actor) ?? "another worker";
+  narrator.say(`    ${dim(`${successor} took over: done ${seconds(killedAt)} after the kill`)}`);
   return { run, killed: { pid, signal: exit.signal } };
 }
 
@@ -100,14 +100,14 @@ async function playRefusal(stage: Stage, signal: AbortSignal): Promise<Played> {
   const message = "no carrier goes there";
   await stage.world.fault({ ...target, kind: "refuse", code: "no_carrier", message, times: "always" });
   const run = await startOrder(stage, "order-3");
-  await tellEnd(run, stage, signal);
+  tellEnd(await following(run, stage, signal), stage);
   return { run };
 }
 
 async function playLostMail(stage: Stage, signal: AbortSignal): Promise<Played> {
   await stage.world.fault({ service: "mail", action: "send", args: { orderId: "order-4" }, kind: "reset-after-apply" });
   const run = await startOrder(stage, "order-4");
-  await tellEnd(run, stage, signal);
+  tellEnd(await following(run, stage, signal), stage);
   return { run };
 }
 
@@ -119,21 +119,29 @@ async function playTrip(stage: Stage, signal: AbortSignal): Promise<Played> {
   await world.fault({ ...hotel, kind: "refuse", code: "sold_out", message: "the hotel is sold out", times: "always" });
   const input = { id: "trip-5", flight: "LIS-OSL", hotel: "Grand Hotel", email: "ada@example.com" };
   const run = await stage.client.startByName("trip", input, { id: "trip-5" });
-  narrator.live("the hotel is slow to answer, the flight is being booked");
+  const told = following(run, stage, signal);
   const held = await unlessAborted(world.nextHeld(hotel, { signal }), signal);
   while ((await world.countsOf("flights")).effects === 0) await sleep(pollMs, undefined, { signal });
+  narrator.say(`    ${narrator.colors.dim("world:")} the flight is booked, the line to the hotel breaks`);
   await held.drop();
-  await tellEnd(run, stage, signal);
+  tellEnd(await told, stage);
   return { run };
 }
 
-async function tellEnd(run: RunHandle, { narrator }: Stage, signal: AbortSignal): Promise<void> {
-  const { status, rollback, review, cause } = await follow(run, narrator, signal);
+/** Follows a run while something is done to it; a failure is thrown to whoever waits for it in the end. */
+function following(run: RunHandle, { narrator }: Stage, signal: AbortSignal): Promise<RunView> {
+  const told = follow(run, narrator, signal);
+  void told.catch(() => {});
+  return told;
+}
+
+function tellEnd({ id, status, rollback, review, cause }: RunView, { narrator }: Stage): void {
   const { bold, dim } = narrator.colors;
+  const came = status === "needs_review" ? "waits for a person" : status;
   const undone = rollback === "none" ? "" : `, rollback ${rollback}`;
-  const why = review?.message ?? (cause === null ? "" : cause.message);
-  narrator.say(`    ${bold(`${run.id} is ${status.replace("_", " ")}${undone}`)}${why === "" ? "" : dim(`: ${why}`)}`);
-  if (review !== null) narrator.say(`    ${dim(`a person may: ${review.verbs.join(", ")}`)}`);
+  const why = review?.message ?? cause?.message;
+  narrator.say(`    ${bold(`${id}: ${came}${undone}`)}${why === undefined ? "" : dim(` (${why})`)}`);
+  if (review !== null) narrator.say(`    ${dim(`who may: ${review.verbs.join(", ")}`)}`);
 }
 
 function seconds(since: number): string {

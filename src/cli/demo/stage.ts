@@ -75,15 +75,24 @@ export class Stage {
     const worker = this.#processes.find((each) => each.pid === pid && each !== this.#world);
     if (worker === undefined) throw new Error(`process ${pid} is no worker of ours`);
     this.#expectedToEnd.add(pid);
-    return await worker.kill();
+    const exit = await worker.kill();
+    // The story goes on with the workers that are left; the new one joins when it is ready.
+    void this.#addWorker().catch((error: unknown) => this.#options.abort.abort(error));
+    return exit;
   }
 
-  async addWorker(): Promise<RunningProcess> {
+  /** How the story calls a worker that the log knows by its incarnation. */
+  workerCalled(owner: string | undefined): string | undefined {
+    const worker = this.#processes.find(({ ready }) => ready["owner"] === owner);
+    return worker === undefined ? undefined : `worker ${worker.pid}`;
+  }
+
+  async #addWorker(): Promise<void> {
     this.signal.throwIfAborted();
     this.#workersStarted += 1;
     const where = ["--namespace", this.namespace, "--redis", this.#redis?.url ?? "", "--world", this.#world?.url ?? ""];
     const forgetful = this.#options.allowForgetfulStore ? ["--allow-forgetful-store"] : [];
-    return await this.#start(`worker-${this.#workersStarted}`, "workers/worker", [...where, ...forgetful]);
+    await this.#start(`worker-${this.#workersStarted}`, "workers/worker", [...where, ...forgetful]);
   }
 
   /** Drains the workers, so that nothing more can come. */
@@ -112,7 +121,7 @@ export class Stage {
     const redis = this.#redis?.url;
     const facts = { emit: (fact: Fact) => this.#tellTrouble(fact) };
     this.#client = createClient({ redis, namespace: this.namespace, sagas: this.#options.sagas, facts });
-    await all(Array.from({ length: workersAtOnce }, () => this.addWorker()));
+    await all(Array.from({ length: workersAtOnce }, () => this.#addWorker()));
     narrator.live(null);
     for (const line of this.#whereabouts()) narrator.say(line);
   }

@@ -8,15 +8,22 @@ import type { Observed } from "./witness.ts";
 
 /** A table that nobody reads to its end is cut; what differs is always listed. */
 const maxRowsShown = 60;
-const noBorderColors = { head: [], border: [] };
+/** No lines: a chapter's title stands out, and what can be copied holds no frame. */
+const noLines = Object.fromEntries(
+  ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
+    .concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
+    .map((part) => [part, ""]),
+);
 
 /** The table *claimed by the ledger / observed by the world*, the problems, and the verdict. */
 export function renderReport(report: Report, colors: Colors): string {
   const problems = report.chapters.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
   const lines = [
     renderTable(report, colors),
+    ...(report.ok ? [] : [""]),
     ...report.differences.map((difference) => colors.red(`✗ ${describe(difference)}`)),
     ...problems.map((problem) => colors.red(`✗ ${problem}`)),
+    "",
     verdict(report, problems.length, colors),
   ];
   return lines.join("\n");
@@ -24,19 +31,20 @@ export function renderReport(report: Report, colors: Colors): string {
 
 function renderTable(report: Report, colors: Colors): string {
   const table = new Table({
-    head: ["operation", "claimed by the ledger", "observed by the world", ""].map((title) => colors.bold(title)),
-    style: noBorderColors,
+    head: ["  operation", "claimed by the ledger", "observed by the world", ""].map((title) => colors.bold(title)),
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+    chars: { ...noLines, middle: "   " },
   });
   let left = maxRowsShown;
-  for (const chapter of [...report.chapters, ...strangersOf(report)]) {
-    const shown = chapter.rows.slice(0, left);
+  for (const section of [...report.chapters, ...strangersOf(report)]) {
+    const shown = section.rows.slice(0, left);
     left -= shown.length;
-    table.push([{ colSpan: 4, content: titleOf(chapter, colors) }]);
+    table.push([{ colSpan: 4, content: `\n${titleOf(section, colors)}` }]);
     for (const row of shown) table.push(cells(row, colors));
-    const hidden = chapter.rows.length - shown.length;
-    if (hidden > 0) table.push([{ colSpan: 4, content: colors.dim(`and ${hidden} more operations`) }]);
+    const hidden = section.rows.length - shown.length;
+    if (hidden > 0) table.push([{ colSpan: 4, content: colors.dim(`  and ${hidden} more operations`) }]);
   }
-  return table.toString();
+  return table.toString().replace(/ +$/gm, "");
 }
 
 type Section = Pick<ChapterReport, "name" | "ok" | "rows">;
@@ -51,7 +59,7 @@ function titleOf({ name, ok }: Section, colors: Colors): string {
 
 function cells({ operationId, claimed, observed, difference }: Joined, colors: Colors): string[] {
   const mark = difference === null ? colors.green("=") : colors.red("≠");
-  return [shortId(operationId), claimText(claimed), observedText(observed), mark];
+  return [`  ${shortId(operationId)}`, claimText(claimed), observedText(observed), mark];
 }
 
 /** Namespace and tenant are the same on every row of a story. */
@@ -61,15 +69,16 @@ function shortId(operationId: string): string {
 
 function claimText(claim: Claim | null): string {
   if (claim === null) return "-";
-  if (!claim.certain) return `${claim.state}: at most ${claim.effects}`;
-  if (claim.effects > 0) return claim.side === "undo" ? "undone, once" : "happened, once";
-  return claim.sends === 0 ? "never sent" : "did not happen";
+  if (!claim.certain) return `0 or ${claim.effects} × ${claim.state}`;
+  if (claim.effects > 0) return `${claim.effects} × ${claim.side === "undo" ? "undone" : "happened"}`;
+  return claim.sends === 0 ? "0 × never sent" : "0 × did not happen";
 }
 
 function observedText(observed: Observed | null): string {
   if (observed === null) return "-";
   const { actions, arrivals, effects } = observed;
-  return `${actions.join(", ")}: ${effects}${arrivals === effects ? "" : ` (asked ${arrivals} times)`}`;
+  const asked = arrivals === effects ? "" : ` (asked ${arrivals === 1 ? "once" : `${arrivals} times`})`;
+  return `${effects} × ${actions.join(", ")}${asked}`;
 }
 
 function describe({ operationId, difference }: Difference): string {
