@@ -108,4 +108,49 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
     claimed: [seeds],
   },
+  {
+    name: "retry-of-once",
+    harm: "an effect that nothing protects is made twice",
+    changes: [
+      {
+        file: "src/core/rows.ts",
+        find: 'case "once":\n      return false;',
+        replace: 'case "once":\n      return true;',
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "unwind-forward",
+    harm: "the stock is released before the card is refunded",
+    changes: [
+      {
+        file: "src/core/unwind-order.ts",
+        find: "return (b.call.firstSentRevision ?? 0) - (a.call.firstSentRevision ?? 0) || b.seq - a.seq;",
+        replace: "return (a.call.firstSentRevision ?? 0) - (b.call.firstSentRevision ?? 0) || a.seq - b.seq;",
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "absent-before-the-deadline",
+    harm: "the first request lands after the probe has said that there is none",
+    changes: [{ file: "src/core/find-out.ts", find: "call.probeAt >= deadline", replace: "call.probeAt >= 0" }],
+    claimed: [seeds],
+  },
+  {
+    name: "row-settled-by-invoke-id",
+    harm: "a late answer to an earlier turn of a loop is taken for the present one's",
+    changes: [
+      {
+        file: "src/core/settle.ts",
+        find: "export function settle(draft: Draft, word: Word): void {",
+        replace: `export function settle(draft: Draft, given: Word): void {
+  const told = draft.rows[given.seq - 1];
+  const newest = draft.rows.findLast((other) => other.invoke === told?.invoke);
+  const word = newest === undefined ? given : { ...given, seq: newest.seq, send: callOf(newest, given.side)?.send ?? 0 };`,
+      },
+    ],
+    claimed: [seeds],
+  },
 ];

@@ -2,7 +2,7 @@
  * The sagas of the simulation: every effect class, probes and none, compensations of every kind, parallel regions, timers,
  * signals. Their services are the fake world, reached through the process that runs them.
  */
-import { setup } from "xstate";
+import { assign, setup } from "xstate";
 import { z } from "zod";
 import { absent, fail, happened, type SagaSpec, saga, stepsFor } from "../../src/saga/index.ts";
 import type { CallOptions } from "../../src/testing/index.ts";
@@ -120,5 +120,36 @@ export const waitSaga = saga("wait", { version: 1, input: Order, events: { GO: z
   }),
 );
 
-export const simSagas = [orderSaga, fanSaga, waitSaga];
+/** Does not wait for an answer: leaves the state and enters it again, so that answers to earlier turns come late. */
+export const impatientSaga = saga("impatient", { version: 1, input: Order }).machine(
+  setup({
+    types: {} as { context: { id: string; turns: number }; input: z.infer<typeof Order> },
+    actors: { pickParcel, chargeCard },
+    guards: { hasPatience: ({ context }) => context.turns < 3 },
+  }).createMachine({
+    context: ({ input }) => ({ id: input.id, turns: 1 }),
+    initial: "picking",
+    states: {
+      picking: {
+        invoke: { src: "pickParcel", input: ({ context }) => ({ id: context.id }), onDone: "charging" },
+        after: {
+          900: [
+            {
+              guard: "hasPatience",
+              target: "picking",
+              reenter: true,
+              actions: assign({ turns: ({ context }) => context.turns + 1 }),
+            },
+            { target: "late" },
+          ],
+        },
+      },
+      charging: { invoke: { src: "chargeCard", input: ({ context }) => ({ id: context.id }), onDone: "done" } },
+      done: { type: "final" },
+      late: { type: "final", tags: ["unwind"] },
+    },
+  }),
+);
+
+export const simSagas = [orderSaga, fanSaga, waitSaga, impatientSaga];
 export const simSpecs: readonly SagaSpec[] = simSagas.map((each) => each.spec);

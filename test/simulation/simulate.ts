@@ -264,6 +264,7 @@ class Simulation {
         fromArrival: this.#random.between(1, 4),
       });
     }
+    if (this.#random.chance(0.4)) this.#scriptSlowness();
     if (!this.#random.chance(0.3)) return;
     const service = this.#random.pick(["charge", "pick"]);
     this.#world.fault({
@@ -273,6 +274,12 @@ class Simulation {
       afterMs: this.#random.between(10, 2_500),
       times: 1,
     });
+  }
+
+  #scriptSlowness(): void {
+    const service = this.#random.pick(slowServices);
+    const [ms, times] = [this.#random.between(500, 2_500), this.#random.between(1, 4)];
+    this.#world.fault({ service, action: "do", kind: "slow", ms, times });
   }
 
   /** What the store says of the row at the moment its call arrives outside. */
@@ -405,6 +412,8 @@ function openRows({ record, rows }: Run): unknown {
 }
 
 const noFaults: FaultRates = { crashBefore: 0, crashAfter: 0, loseRequest: 0, loseReply: 0, slow: 0, freeze: 0 };
+
+const slowServices = ["reserve", "charge", "pick", "letter"] as const;
 
 const worldServices = {
   reserve: { effect: "idempotent" },
