@@ -4,9 +4,9 @@
  */
 import type { ZodType } from "zod";
 import { defineSaga, type Saga, type SagaOptions } from "./define.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import { type Finding, refuseErrors } from "./finding.ts";
 import { compile, contextMode, type ErasedMapper, type ErasedView, type Part, resultNames } from "./plan.ts";
-import { type Duration, durationMs } from "./policy.ts";
 import { isStep, type Step } from "./step.ts";
 
 /** The types that stay the same along a saga. All of them are JSON. */

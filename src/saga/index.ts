@@ -11,6 +11,7 @@ export {
   type SagaOptions,
   type SagaOutput,
 } from "./define.ts";
+export { type Duration, durationMs } from "./duration.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
 export { type Checked, jsonProblem, maxJsonDepth, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
@@ -35,7 +36,7 @@ export {
   type TransientOptions,
   transient,
 } from "./outcome.ts";
-export { type Duration, durationMs, type RetryOptions } from "./policy.ts";
+export type { RetryOptions } from "./policy.ts";
 export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
 export type {

@@ -2,7 +2,7 @@
  * The words in which user code tells Reprise what it knows about the outside: what happened, what did not, and what it
  * cannot tell. Owns the markers; `core` owns what follows from them.
  */
-import { type Duration, durationMs } from "./policy.ts";
+import { type Duration, durationMs } from "./duration.ts";
 
 /** A probe's answer: it happened, with the action's output where it can be read back. */
 export interface Happened<Output = unknown> {

@@ -1,14 +1,10 @@
 /**
- * Durations and retry policies as users write them, and the numbers they come to. Owns the defaults of design
- * sections 6 and 7. Invariant: what leaves here is a finite whole number of ms, with every default filled in.
+ * Time-outs and retry policies as users write them, and the numbers they come to. Owns the defaults of design
+ * sections 6 and 7. Invariant: what leaves here has every default filled in, in whole ms.
  */
 import { RepriseError } from "../errors.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import type { RetryPolicy } from "./spec.ts";
-
-type Unit = "ms" | "s" | "m" | "h" | "d";
-
-/** A length of time: `"200ms"`, `"10s"`, `"5m"`, `"24h"`, `"7d"`, or a number of ms. */
-export type Duration = number | `${number}${Unit}`;
 
 /** How often and how far apart a call is tried again; what is left out keeps its default. */
 export interface RetryOptions {
@@ -21,11 +17,6 @@ export interface RetryOptions {
   readonly jitter?: boolean;
 }
 
-const unitMs: Readonly<Record<Unit, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const durationPattern = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
-
-/** Longest duration anywhere. */
-export const maxDurationMs = 366 * unitMs.d;
 /** Longest time-out: what a timer of Node can hold. */
 export const maxTimeoutMs = 2 ** 31 - 1;
 /** Most attempts of one call. */
@@ -35,7 +26,7 @@ export const maxAttempts = 1_000;
 export const actionDefaults = {
   timeoutMs: 60_000,
   latenessMs: 30_000,
-  keyTtlMs: 24 * unitMs.h,
+  keyTtlMs: 24 * 3_600_000,
   retry: { attempts: 5, backoff: "exponential", initialMs: 200, maxMs: 30_000, jitter: true },
 } as const;
 
@@ -47,27 +38,6 @@ export const compensationRetry: RetryPolicy = {
   maxMs: 600_000,
   jitter: true,
 };
-
-/** A duration in whole ms. Throws `DEFINITION_INVALID` naming `what` where it is none. */
-export function durationMs(duration: Duration, what: string): number {
-  const ms = typeof duration === "number" ? duration : parsedMs(duration);
-  if (ms !== null && Number.isInteger(ms) && ms >= 0 && ms <= maxDurationMs) return ms;
-  throw new RepriseError(
-    "DEFINITION_INVALID",
-    `${what}: ${JSON.stringify(duration) ?? String(duration)} is not a duration. Write a whole number of ms or one of ` +
-      `"200ms", "10s", "5m", "24h", "7d", at most 366 days.`,
-    { details: { what, duration } },
-  );
-}
-
-function parsedMs(text: unknown): number | null {
-  const match = typeof text === "string" ? durationPattern.exec(text) : null;
-  if (match === null) return null;
-  // The pattern has exactly these two groups.
-  const ms = Number(match[1]) * unitMs[match[2] as Unit];
-  const whole = Math.round(ms);
-  return Math.abs(ms - whole) < 1e-6 ? whole : null;
-}
 
 /** A time-out in ms: more than 0 and no longer than a timer of Node can wait. */
 export function timeoutMs(duration: Duration, what: string): number {

@@ -77,7 +77,7 @@ export function schemaProblems(schema: unknown, use: SchemaUse): readonly string
   return problems;
 }
 
-/** Why the JSON accepted by `schema` is not always an object; `null`: it is. */
+/** Is the JSON that `schema` accepts always an object? */
 export function isObjectSchema(schema: ZodType): boolean {
   const json = z.toJSONSchema(schema, { io: "input" });
   const branches = json.anyOf ?? json.oneOf ?? json.allOf ?? [json];

@@ -3,9 +3,10 @@
  * Owns the types only; `step.ts` turns them into a `StepSpec`.
  */
 import type { ZodType, z } from "zod";
+import type { Duration } from "./duration.ts";
 import type { JsonSide } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
-import type { Duration, RetryOptions } from "./policy.ts";
+import type { RetryOptions } from "./policy.ts";
 import type { ActionContext, CompensateContext, EffectClass, ProbeContext } from "./spec.ts";
 
 /** The schema of an output, where there is one. */

@@ -6,9 +6,10 @@
 import type { PromiseActorLogic } from "xstate";
 import type { ZodType, z } from "zod";
 import { RepriseError } from "../errors.ts";
+import { durationMs } from "./duration.ts";
 import { type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { guardedLogic, unguardedLogic } from "./logic.ts";
-import { actionDefaults, compensationRetry, durationMs, retryPolicy, timeoutMs } from "./policy.ts";
+import { actionDefaults, compensationRetry, retryPolicy, timeoutMs } from "./policy.ts";
 import { schemaProblems } from "./schema.ts";
 import type { CallSpec, CompensationSpec, EffectClass, StepSpec } from "./spec.ts";
 import type { CompensateOptions, Encoded, OutputSchema, StepOptions } from "./step-options.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { RepriseError } from "../../src/errors.ts";
-import { actionDefaults, compensationRetry, durationMs, retryPolicy, timeoutMs } from "../../src/saga/policy.ts";
+import { durationMs } from "../../src/saga/duration.ts";
+import { actionDefaults, compensationRetry, retryPolicy, timeoutMs } from "../../src/saga/policy.ts";
 
 describe("durations", () => {
   test.each([
