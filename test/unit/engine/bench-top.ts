@@ -51,6 +51,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
       readonly queues?: readonly string[];
       readonly pools?: readonly string[];
       readonly serve?: readonly Saga[];
+      readonly shutdownMs?: number;
     } = {},
   ): Worker {
     return engineWorker(
@@ -62,7 +63,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
         queues: (options.queues ?? []).map((name) => ({ name, concurrency: 5 })),
         concurrency: 10,
         services: {},
-        settings,
+        settings: { ...settings, shutdownMs: options.shutdownMs ?? settings.shutdownMs },
         allowForgetfulStore: false,
         log: () => undefined,
       },
