@@ -35,7 +35,8 @@ async function main(): Promise<void> {
   const stop = () => {
     if (isStopping) process.exit(1);
     isStopping = true;
-    void worker.stop();
+    // An IPC channel that somebody listens on would keep the process.
+    void worker.stop().finally(() => process.connected && process.disconnect());
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stop);
   process.once("disconnect", () => void worker.stop()); // whoever started it with IPC is gone

@@ -90,8 +90,8 @@ async function playKill(stage: Stage, signal: AbortSignal): Promise<Played> {
   const killedAt = performance.now();
   narrator.say(`    ${red(`kill -9 ${pid}`)} ${dim(`the worker is gone (${exit.signal})`)}`);
   tellEnd(await told, stage);
-  const successor = stage.workerCalled((await run.log()).at(-1)?.actor) ?? "another worker";
-  narrator.say(`    ${dim(`${successor} took over: done ${seconds(killedAt)} after the kill`)}`);
+  const successor = stage.pidOf((await run.log()).at(-1)?.actor) ?? "unknown";
+  narrator.say(`    ${dim(`worker ${successor} took over: done ${seconds(killedAt)} after the kill`)}`);
   return { run, killed: { pid, signal: exit.signal } };
 }
 

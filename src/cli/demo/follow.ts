@@ -27,7 +27,7 @@ export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSi
     const { value: view, done } = await unlessAborted(changes.next(), signal);
     if (done === true) throw new Error(`the watch of ${run.id} ended before the run did`);
     const rows = await unlessAborted(run.ledger(), signal);
-    for (const line of rows.flatMap((row) => linesOf(row, narrator))) {
+    for (const line of linesOf(rows, narrator)) {
       if (!told.has(line)) narrator.say(line);
       told.add(line);
     }
@@ -40,13 +40,15 @@ export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSi
   }
 }
 
-/** What is known of a row for good, one line each; the same row says the same again. */
-function linesOf(row: LedgerRow, { colors }: Narrator): readonly string[] {
-  const action = wordOf(row.call, colors);
-  const undo = row.undo?.state === "done" ? [`${colors.yellow("↶")} ${row.step} ${colors.dim("undone")}`] : [];
-  return [...(action === null ? [] : [`${action[0]} ${row.step} ${colors.dim(action[1])}`]), ...undo].map(
-    (line) => `    ${line}`,
-  );
+/** What is known for good, one line for each thing; asked again it says the same again. What was undone comes last. */
+function linesOf(rows: readonly LedgerRow[], { colors }: Narrator): readonly string[] {
+  const done = rows.flatMap((row) => {
+    const known = wordOf(row.call, colors);
+    return known === null ? [] : [`${known[0]} ${row.step} ${colors.dim(known[1])}`];
+  });
+  const undone = rows.filter((row) => row.undo?.state === "done").reverse();
+  const lines = [...done, ...undone.map((row) => `${colors.yellow("↶")} ${row.step} ${colors.dim("undone")}`)];
+  return lines.map((line) => `    ${line}`);
 }
 
 function wordOf(call: Call, colors: Narrator["colors"]): readonly [mark: string, word: string] | null {

@@ -41,39 +41,66 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface RunningProcess {
-  readonly name: string;
-  readonly pid: number;
-  /** The JSON line it printed when it was ready. */
-  readonly ready: Readonly<Record<string, unknown>>;
-  readonly exit: Promise<Exit>;
-  readonly hasEnded: boolean;
-  /** kill -9; resolves when it is gone. */
-  kill(): Promise<Exit>;
-  /** SIGTERM, and kill -9 when it takes longer than `graceMs`. It may be called again. */
-  stop(graceMs: number): Promise<Exit>;
-}
-
 export interface ProcessOptions {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
   /** Where its stderr goes. */
   readonly logFile: string;
-  readonly onSpawn?: (process: Omit<RunningProcess, "ready">) => void;
 }
 
-/** Starts a process and resolves when it says that it is ready; rejects with its own last words when it ends before. */
-export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
-  const child = spawned(options);
-  const running = new Running(options.name, child);
-  options.onSpawn?.(running);
-  const late = setTimeout(() => void running.kill(), readyTimeoutMs);
-  try {
-    const ready = await Promise.race([readyLine(child), endedEarly(running, options)]);
-    return Object.assign(running, { ready });
-  } finally {
+/** A process that was started; `ready` says when it can be used. */
+export class RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** The JSON line it prints when it is ready; rejects, with its own last words, when it ends before. */
+  readonly ready: Promise<Readonly<Record<string, unknown>>>;
+  readonly exit: Promise<Exit>;
+  /** Nobody need wonder why it ended: we ended it. */
+  wasStopped = false;
+  readonly #child: ChildProcess;
+
+  constructor(options: ProcessOptions) {
+    const child = spawned(options);
+    this.name = options.name;
+    this.#child = child;
+    this.pid = child.pid ?? -1; // without a pid it was never started: `error` follows, and nothing is signalled
+    this.exit = new Promise((resolve) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      child.once("error", () => resolve({ code: null, signal: null }));
+    });
+    this.ready = this.#whenReady(child, options);
+    void this.ready.catch(() => {}); // whoever starts it waits for it
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
+  }
+
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<Exit> {
+    this.wasStopped = true;
+    if (!this.hasEnded) this.#child.kill("SIGKILL");
+    return this.exit;
+  }
+
+  /** SIGTERM, and kill -9 when it takes longer than `graceMs`. It may be called again. */
+  async stop(graceMs: number): Promise<Exit> {
+    this.wasStopped = true;
+    if (!this.hasEnded) this.#child.kill("SIGTERM");
+    const late = setTimeout(() => void this.kill(), graceMs);
+    const exit = await this.exit;
     clearTimeout(late);
+    return exit;
+  }
+
+  async #whenReady(child: ChildProcess, options: ProcessOptions): Promise<Readonly<Record<string, unknown>>> {
+    const late = setTimeout(() => void this.kill(), readyTimeoutMs);
+    try {
+      return await Promise.race([readyLine(child), endedEarly(this.exit, options)]);
+    } finally {
+      clearTimeout(late);
+    }
   }
 }
 
@@ -110,8 +137,8 @@ function parsed(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-async function endedEarly(running: Running, { name, logFile }: ProcessOptions): Promise<never> {
-  const { code, signal } = await running.exit;
+async function endedEarly(exit: Promise<Exit>, { name, logFile }: ProcessOptions): Promise<never> {
+  const { code, signal } = await exit;
   const how = signal === "SIGKILL" ? `was not ready within ${readyTimeoutMs / 1_000} s` : "ended while starting";
   throw new UsageError(`${name} ${how} (${signal ?? `exit code ${code}`}).${lastWords(logFile)}`);
 }
@@ -119,38 +146,4 @@ async function endedEarly(running: Running, { name, logFile }: ProcessOptions): 
 function lastWords(logFile: string): string {
   const lines = readFileSync(logFile, "utf8").trim().split("\n").slice(-6).join("\n");
   return lines === "" ? "" : ` It said:\n${lines}`;
-}
-
-class Running implements Omit<RunningProcess, "ready"> {
-  readonly name: string;
-  readonly pid: number;
-  readonly exit: Promise<Exit>;
-  readonly #child: ChildProcess;
-
-  constructor(name: string, child: ChildProcess) {
-    this.name = name;
-    this.#child = child;
-    this.pid = child.pid ?? -1; // without a pid it was never started: `error` follows, and nothing is signalled
-    this.exit = new Promise((resolve) => {
-      child.once("exit", (code, signal) => resolve({ code, signal }));
-      child.once("error", () => resolve({ code: null, signal: null }));
-    });
-  }
-
-  get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
-  }
-
-  kill(): Promise<Exit> {
-    if (!this.hasEnded) this.#child.kill("SIGKILL");
-    return this.exit;
-  }
-
-  async stop(graceMs: number): Promise<Exit> {
-    if (!this.hasEnded) this.#child.kill("SIGTERM");
-    const late = setTimeout(() => void this.kill(), graceMs);
-    const exit = await this.exit;
-    clearTimeout(late);
-    return exit;
-  }
 }

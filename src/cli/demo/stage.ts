@@ -12,7 +12,7 @@ import type { Saga } from "../../saga/index.ts";
 import { type WorldControl, worldControl } from "../../testing/index.ts";
 import { UsageError } from "../exit.ts";
 import type { Narrator } from "./narrator.ts";
-import { type Exit, programPath, type RunningProcess, startProcess } from "./processes.ts";
+import { type Exit, programPath, RunningProcess } from "./processes.ts";
 import { worldFile } from "./story.ts";
 
 const workersAtOnce = 2;
@@ -33,12 +33,12 @@ export class Stage {
   readonly narrator: Narrator;
   readonly namespace = `demo-${Date.now().toString(36)}`;
   readonly #options: StageOptions;
-  readonly #processes: RunningProcess[] = [];
-  readonly #spawned = new Set<Pick<RunningProcess, "kill">>();
-  readonly #expectedToEnd = new Set<number>();
-  #workersStarted = 0;
+  readonly #workers: RunningProcess[] = [];
+  /** How the log knows each worker. */
+  readonly #owners = new Map<string, RunningProcess>();
   #redis: EnsuredRedis | undefined;
-  #world: (RunningProcess & { readonly url: string }) | undefined;
+  #worldProcess: RunningProcess | undefined;
+  #world: WorldControl | undefined;
   #client: Client | undefined;
   #isSet: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -55,13 +55,11 @@ export class Stage {
   }
 
   get client(): Client {
-    if (this.#client === undefined) throw new Error("the stage is not set");
-    return this.#client;
+    return there(this.#client);
   }
 
   get world(): WorldControl {
-    if (this.#world === undefined) throw new Error("the stage is not set");
-    return worldControl(this.#world.url);
+    return there(this.#world);
   }
 
   /** Starts everything, and says where it is. */
@@ -72,33 +70,19 @@ export class Stage {
 
   /** kill -9 of one of our workers, by the pid that the world was told. */
   async killWorker(pid: number): Promise<Exit> {
-    const worker = this.#processes.find((each) => each.pid === pid && each !== this.#world);
+    const worker = this.#workers.find((each) => each.pid === pid);
     if (worker === undefined) throw new Error(`process ${pid} is no worker of ours`);
-    this.#expectedToEnd.add(pid);
-    const exit = await worker.kill();
-    // The story goes on with the workers that are left; the new one joins when it is ready.
-    void this.#addWorker().catch((error: unknown) => this.#options.abort.abort(error));
-    return exit;
+    return await worker.kill();
   }
 
-  /** How the story calls a worker that the log knows by its incarnation. */
-  workerCalled(owner: string | undefined): string | undefined {
-    const worker = this.#processes.find(({ ready }) => ready["owner"] === owner);
-    return worker === undefined ? undefined : `worker ${worker.pid}`;
-  }
-
-  async #addWorker(): Promise<void> {
-    this.signal.throwIfAborted();
-    this.#workersStarted += 1;
-    const where = ["--namespace", this.namespace, "--redis", this.#redis?.url ?? "", "--world", this.#world?.url ?? ""];
-    const forgetful = this.#options.allowForgetfulStore ? ["--allow-forgetful-store"] : [];
-    await this.#start(`worker-${this.#workersStarted}`, "workers/worker", [...where, ...forgetful]);
+  /** The pid of the worker that the log knows by this incarnation. */
+  pidOf(owner: string | undefined): number | undefined {
+    return owner === undefined ? undefined : this.#owners.get(owner)?.pid;
   }
 
   /** Drains the workers, so that nothing more can come. */
   async stopWorkers(): Promise<void> {
-    const workers = this.#processes.filter((each) => each !== this.#world);
-    await Promise.all(workers.map((worker) => this.#stop(worker, workerGraceMs)));
+    await Promise.all(this.#workers.map((worker) => worker.stop(workerGraceMs)));
   }
 
   /** Stops everything that is left. It may be called again, early, and while the stage is being set. */
@@ -109,19 +93,19 @@ export class Stage {
 
   /** For the second Ctrl-C: everything at once, nothing waited for. */
   abandon(): void {
-    for (const process of this.#spawned) void process.kill();
-    if (this.#redis?.pid !== undefined && this.#redis.source !== "running") process.kill(this.#redis.pid, "SIGTERM");
+    for (const each of [...this.#workers, this.#worldProcess]) void each?.kill();
+    const { pid, source } = this.#redis ?? {};
+    if (pid !== undefined && source !== "running") process.kill(pid, "SIGTERM");
   }
 
   async #set(): Promise<void> {
-    const { narrator } = this;
+    const { narrator, namespace } = this;
     narrator.live("starting Redis and the world");
     await all([this.#startRedis(), this.#startWorld()]);
-    narrator.live("starting two workers");
-    const redis = this.#redis?.url;
+    narrator.live(`starting ${workersAtOnce} workers`);
     const facts = { emit: (fact: Fact) => this.#tellTrouble(fact) };
-    this.#client = createClient({ redis, namespace: this.namespace, sagas: this.#options.sagas, facts });
-    await all(Array.from({ length: workersAtOnce }, () => this.#addWorker()));
+    this.#client = createClient({ redis: there(this.#redis).url, namespace, sagas: this.#options.sagas, facts });
+    await all(Array.from({ length: workersAtOnce }, (_, index) => this.#startWorker(index + 1)));
     narrator.live(null);
     for (const line of this.#whereabouts()) narrator.say(line);
   }
@@ -132,46 +116,42 @@ export class Stage {
   }
 
   async #startWorld(): Promise<void> {
-    const world = await this.#start("world", "workers/world", ["--file", worldFile(this.dir)]);
-    this.#world = Object.assign(world, { url: String(world.ready["url"]) });
+    this.#worldProcess = this.#start("world", "workers/world", ["--file", worldFile(this.dir)]);
+    this.#world = worldControl(String((await this.#worldProcess.ready)["url"]));
   }
 
-  async #start(name: string, program: Parameters<typeof programPath>[0], args: readonly string[]) {
-    const started = await startProcess({
-      name,
-      program: programPath(program),
-      args,
-      logFile: join(this.dir, `${name}.log`),
-      onSpawn: (process) => void this.#spawned.add(process),
+  async #startWorker(number: number): Promise<void> {
+    this.signal.throwIfAborted();
+    const where = ["--namespace", this.namespace, "--redis", there(this.#redis).url, "--world", this.world.url];
+    const forgetful = this.#options.allowForgetfulStore ? ["--allow-forgetful-store"] : [];
+    const worker = this.#start(`worker-${number}`, "workers/worker", [...where, ...forgetful]);
+    this.#workers.push(worker);
+    this.#owners.set(String((await worker.ready)["owner"]), worker);
+  }
+
+  #start(name: string, program: Parameters<typeof programPath>[0], args: readonly string[]): RunningProcess {
+    const logFile = join(this.dir, `${name}.log`);
+    const started = new RunningProcess({ name, program: programPath(program), args, logFile });
+    void started.exit.then(({ code, signal }) => {
+      if (started.wasStopped) return;
+      const how = signal ?? `exit code ${code}`;
+      this.#options.abort.abort(
+        new UsageError(`${name} (pid ${started.pid}) ended by itself (${how}); see ${logFile}.`),
+      );
     });
-    this.#processes.push(started);
-    void started.exit.then((exit) => this.#noticeEnd(started, exit));
     return started;
   }
 
-  #noticeEnd({ name, pid }: RunningProcess, { code, signal }: Exit): void {
-    if (this.#expectedToEnd.has(pid)) return;
-    const log = join(this.dir, `${name}.log`);
-    const how = signal ?? `exit code ${code}`;
-    this.#options.abort.abort(new UsageError(`${name} (pid ${pid}) ended unexpectedly (${how}); see ${log}.`));
-  }
-
-  async #stop(process: RunningProcess, graceMs: number): Promise<void> {
-    this.#expectedToEnd.add(process.pid);
-    await process.stop(graceMs);
-  }
-
   async #close(): Promise<void> {
-    this.narrator.live("stopping");
+    const { narrator } = this;
+    narrator.live("stopping");
     await this.#isSet?.catch(() => {});
     await this.stopWorkers();
     await this.#client?.close();
-    if (this.#world !== undefined) await this.#stop(this.#world, worldGraceMs);
-    // A process that never became ready is not on the list of those that did.
-    await Promise.all([...this.#spawned].map((process) => process.kill()));
+    await this.#worldProcess?.stop(worldGraceMs);
     await this.#redis?.stop();
-    this.narrator.live(null);
-    if (this.#redis?.source === "REDIS_URL") this.narrator.say(`Left in your Redis: the keys of ${this.namespace}.`);
+    narrator.live(null);
+    if (this.#redis?.source === "REDIS_URL") narrator.say(`Left in your Redis: the keys of ${this.namespace}.`);
     else await rm(join(this.dir, "redis"), { recursive: true, force: true });
   }
 
@@ -180,19 +160,23 @@ export class Stage {
   }
 
   #whereabouts(): readonly string[] {
-    const redis = this.#redis;
-    if (redis === undefined) return [];
     const { bold, dim } = this.narrator.colors;
-    const workers = this.#processes.filter((each) => each !== this.#world).map(({ pid }) => `pid ${pid}`);
-    const own = redis.source === "REDIS_URL" ? "your REDIS_URL" : `started for this, pid ${redis.pid ?? "in docker"}`;
     const row = (name: string, where: string, more: string) => `  ${bold(name.padEnd(9))}${where}  ${dim(more)}`;
+    const { url, source, pid } = there(this.#redis);
+    const redis = source === "REDIS_URL" ? "yours, from REDIS_URL" : `started for this, ${pid ? `pid ${pid}` : source}`;
+    const pids = this.#workers.map((worker) => `pid ${worker.pid}`).join(", ");
     return [
-      row("redis", redis.source === "REDIS_URL" ? "REDIS_URL" : redis.url, `${own}, namespace ${this.namespace}`),
-      row("world", this.#world?.url ?? "", `pid ${this.#world?.pid}, writes down what it sees`),
-      row("workers", workers.join(", "), "real processes"),
-      row("files", this.dir, "the world's file, the claims, logs"),
+      row("redis", source === "REDIS_URL" ? "REDIS_URL" : url, `${redis}, namespace ${this.namespace}`),
+      row("world", this.world.url, `pid ${this.#worldProcess?.pid}, writes down what it sees`),
+      row("workers", pids, "processes that may be killed"),
+      row("files", this.dir, "what the world saw, what the ledger claims, logs"),
     ];
   }
+}
+
+function there<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the stage is not set");
+  return value;
 }
 
 /** Like `Promise.all`, but settles only when all have: what was started late is known when it is to be stopped. */
