@@ -6,24 +6,24 @@
  * are folded in the order in which they were learnt. D4 every decision ends in `finish`, so status, waits and the wanted
  * time always follow from the record.
  */
-import { interrupt, probed, settle } from "./calls.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { digestOf, hashOf } from "./digest.ts";
-import { type Draft, draftOf, isParked, note, park, patchCall } from "./draft.ts";
+import { type Draft, draftOf, isParked, note } from "./draft.ts";
+import { probed } from "./find-out.ts";
 import { finish } from "./finish.ts";
+import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
-import { receive, takeControls, takeInbox } from "./inbox.ts";
-import type { PermitState } from "./ports.ts";
-import type { LogEntry, Run, RunRecord } from "./run.ts";
+import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
+import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
-import { beginMachine, feed, tell } from "./turn.ts";
-import { stepUnwind } from "./unwind.ts";
+import { settle } from "./settle.ts";
+import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
+import { beginMachine, feed } from "./turn.ts";
+import { goBack } from "./unwind.ts";
 
 export type * from "./decision.ts";
 
-/** Owner deaths before the first outcome, with nothing sent, before a run is parked. */
-const poisonLimit = 3;
-/** Rounds of inbox, timers and unwind within one decision; a bound, not a policy. */
+/** Rounds of inbox, timers and rows within one decision; what is left after them is left to the next one. */
 const maxRounds = 1_000;
 
 /** The first record of a run, and the first entry of its log. */
@@ -66,15 +66,17 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     logDigest: digest,
   };
   const taken = [{ what: "created" }] as const;
-  return { record, log: { revision: 1, at: input.now, from: null, to: "running", taken, actor: "client", fence: 0, digest } };
+  return {
+    record,
+    log: { revision: 1, at: input.now, from: null, to: "running", taken, actor: "client", fence: 0, digest },
+  };
 }
 
 /** What follows from `facts` for `run`, now. */
 export function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision {
   const draft = draftOf(run, input);
-  for (const fact of facts) if (fact.type === "inbox") receive(draft, fact.entries);
-  if (run.inbox.length > 0) receive(draft, run.inbox);
-  if (hasEnded(run.record.status)) return afterTheEnd(draft);
+  hear(draft, facts);
+  if (hasEnded(run.record.status) && !isReopened(draft)) return finish(draft);
   takeControls(draft);
   for (const fact of facts) takeFact(draft, fact);
   settleDown(draft);
@@ -82,131 +84,75 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   return finish(draft);
 }
 
-/** An ended run is moved by a late result that contradicts, and by nothing else yet. */
-function afterTheEnd(draft: Draft): Decision {
-  takeInbox(draft);
-  return finish(draft);
+/** What all facts say of the inbox and of permits is known before anything is decided: it may have come last. */
+function hear(draft: Draft, facts: readonly DriverFact[]): void {
+  for (const fact of facts) {
+    if (fact.type === "inbox") receive(draft, fact.entries);
+    if (fact.type === "acquired" || fact.type === "permitted") takePermits(draft, fact.permits);
+  }
+  receive(draft, []);
+}
+
+/** An ended run is moved by a late result that contradicts it, and by nothing else yet. */
+function isReopened(draft: Draft): boolean {
+  takeWords(draft);
+  return draft.open.size > 0;
 }
 
 function takeFact(draft: Draft, fact: DriverFact): void {
   switch (fact.type) {
     case "acquired":
-      return takeOver(draft, fact.takenFrom, fact.permits);
+      return takeOver(draft, fact);
     case "result":
-      return settle(draft, fact.seq, fact.send, fact.side, fact.result, "answer");
+      settle(draft, { ...fact, proof: "answer" });
+      return attend(draft, fact.seq);
     case "probed":
-      return probed(draft, fact.seq, fact.side, fact);
-    case "permitted":
-      for (const permit of fact.permits) takePermitted(draft, permit);
-      return;
+      probed(draft, fact, fact);
+      return attend(draft, fact.seq);
     case "stopping":
       draft.stopping = true;
       return;
+    case "permitted":
     case "inbox":
     case "tick":
       return;
   }
 }
 
-// ---- taking over
-
-type TakenFrom = Extract<DriverFact, { type: "acquired" }>["takenFrom"];
-
-function takeOver(draft: Draft, takenFrom: TakenFrom, permits: readonly PermitState[]): void {
-  const { record } = draft;
-  const blocked = record.snapshot === null ? null : draft.input.machine.blocked(record.snapshot);
-  if (blocked !== null) return parkBlocked(draft, blocked);
-  const died = takenFrom?.died ?? false;
-  const sent = draft.rows.filter((row) => isForeign(draft, row.call) || isForeign(draft, row.undo?.call ?? null));
-  if (died && sent.length === 0) countDeath(draft);
-  for (const row of sent) {
-    if (isForeign(draft, row.call)) interrupt(draft, row.seq, "action", died);
-    if (isForeign(draft, row.undo?.call ?? null)) interrupt(draft, row.seq, "undo", died);
-  }
-  takeOverOffers(draft, permits);
-}
-
-function isForeign(draft: Draft, call: { readonly state: string; readonly fence: number | null } | null): boolean {
-  return call?.state === "sent" && call.fence !== null && call.fence !== draft.input.fence;
-}
-
-function countDeath(draft: Draft): void {
-  draft.record.interruptions += 1;
-  note(draft, { what: "resumed", note: "the worker that held it died" });
-  if (draft.record.interruptions < poisonLimit) return;
-  const message = `its worker died ${poisonLimit} times in a row while driving it`;
-  park(draft, { reason: "poison", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
-}
-
-function parkBlocked(draft: Draft, why: string): void {
-  park(draft, { reason: "blocked", message: why, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
-}
-
-/** Offered rows: with a live permit somebody is at it; with an expired one it was sent; with none it is offered again. */
-function takeOverOffers(draft: Draft, permits: readonly PermitState[]): void {
-  for (const row of draft.rows) {
-    const permit = permits.find((candidate) => candidate.seq === row.seq && candidate.send === row.call.send);
-    const remote = row.call.state === "offered" || (row.call.state === "sent" && row.call.fence === null);
-    if (!remote) continue;
-    if (permit?.expired) expirePermit(draft, permit);
-    else if (permit !== undefined) draft.permits.set(row.seq, { until: permit.until });
-    else if (row.call.state === "offered") offerAgain(draft, row.seq, row.call.send);
-    else interrupt(draft, row.seq, "action", false);
-  }
-}
-
-function expirePermit(draft: Draft, permit: PermitState): void {
-  takePermitted(draft, permit);
-  draft.settledPermits.push(permit.seq);
-  interrupt(draft, permit.seq, "action", false);
-}
-
-function offerAgain(draft: Draft, seq: number, send: number): void {
-  const row = draft.rows[seq - 1];
-  const queue = row === undefined ? null : (draft.input.machine.saga.steps[row.step]?.queue ?? null);
-  if (queue !== null) draft.offers.push({ seq, send, side: "action", queue });
-}
-
-/** A permit means that the offered row is sent. */
-function takePermitted(draft: Draft, permit: PermitState): void {
-  const row = draft.rows[permit.seq - 1];
-  if (row === undefined || row.call.send !== permit.send || row.call.state !== "offered") return;
-  const firstSentAt = row.call.firstSentAt ?? permit.sentAt;
-  patchCall(draft, permit.seq, "action", { state: "sent", fence: null, sentAt: permit.sentAt, firstSentAt, deadline: permit.deadline, nextAt: null });
-  note(draft, { what: "sent", seq: permit.seq });
-  draft.permits.set(permit.seq, { until: permit.until });
-}
-
-// ---- until nothing follows any more
-
+/** Until nothing follows any more. */
 function settleDown(draft: Draft): void {
-  if (draft.record.snapshot === null && draft.record.unwind === null && !isParked(draft)) beginMachine(draft);
-  for (let round = 0; round < maxRounds; round += 1) {
-    const before = draft.taken.length + draft.consumed.length + draft.changed.size;
-    takeInbox(draft);
-    tellAgain(draft);
-    fireTimer(draft);
-    if (draft.record.unwind !== null && !isParked(draft)) stepUnwind(draft);
-    if (before === draft.taken.length + draft.consumed.length + draft.changed.size) return;
-  }
+  for (let round = 0; round < maxRounds; round += 1) if (!takeRound(draft)) return;
+  draft.more = true;
 }
 
-/** Outcomes that could not be told before (a defect, a pause, a parked run). */
-function tellAgain(draft: Draft): void {
-  if (isParked(draft) || draft.record.paused) return;
-  for (const row of draft.rows) {
-    const final = row.call.state === "succeeded" || row.call.state === "not_applied";
-    if (final && !row.told && !isParked(draft)) tell(draft, row.seq);
-  }
-}
-
-/** The earliest timer that is due; one a round, since each may cancel the others. */
-function fireTimer(draft: Draft): void {
+/** One round; `true`: there may be more to do. */
+function takeRound(draft: Draft): boolean {
+  const writes = draft.writes;
   const { record, input } = draft;
-  if (record.unwind !== null || record.paused || isParked(draft)) return;
-  const due = record.timers.filter((timer) => timer.at <= input.now).sort((a, b) => a.at - b.at)[0];
-  if (due === undefined) return;
+  parkPoisoned(draft);
+  if (record.snapshot === null && record.unwind === null && !isParked(draft) && record.startAt <= input.now) {
+    beginMachine(draft);
+  }
+  if (record.unwind === null) goForward(draft);
+  if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
+  return takeNext(draft) || fireTimer(draft) || draft.writes !== writes;
+}
+
+/** The earliest timer that is due; one a round, since each may cancel the others. `false`: none is. */
+function fireTimer(draft: Draft): boolean {
+  const { record, input } = draft;
+  if (record.unwind !== null || record.paused || isParked(draft)) return false;
+  const due = earliest(record.timers.filter((timer) => timer.at <= input.now));
+  if (due === undefined) return false;
   record.timers = record.timers.filter((timer) => timer !== due);
   note(draft, { what: "timer", id: due.id });
   if (!feed(draft, { type: "timer", event: due.event })) record.timers = [...record.timers, due];
+  return true;
+}
+
+function earliest(timers: readonly Timer[]): Timer | undefined {
+  return timers.reduce<Timer | undefined>(
+    (first, timer) => (first === undefined || timer.at < first.at ? timer : first),
+    undefined,
+  );
 }

@@ -1,11 +1,12 @@
 /**
  * What goes into a decision and what comes out of it. `decide.ts` owns how one follows from the other.
  */
+
+import type { Json } from "../saga/spec.ts";
 import type { Commit } from "./commit.ts";
 import type { Machine } from "./machine-port.ts";
-import type { CallResult, InboxEntry, Run } from "./run.ts";
 import type { PermitState } from "./ports.ts";
-import type { Json } from "../saga/spec.ts";
+import type { CallResult, InboxEntry, Run } from "./run.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =

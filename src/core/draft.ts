@@ -2,13 +2,21 @@
  * The workbench of one decision: a run being changed before it becomes a commit. Lives for one `decide` and never leaves
  * core, so `decide` stays pure. Owns how rows and calls are rewritten; decides nothing.
  */
-import type { CallSpec, EffectClass, StepSpec } from "../saga/index.ts";
+import type { CallSpec, StepSpec } from "../saga/index.ts";
 import type { CallOrder, DecideInput, Offer } from "./decision.ts";
-import type { MachineView } from "./machine-port.ts";
+import type { MachineState, MachineView } from "./machine-port.ts";
+import { callOf, rowIsOpen, type Side } from "./rows.ts";
 import type { Call, InboxEntry, Review, Row, Run, RunRecord, Taken } from "./run.ts";
 
+export type { Side } from "./rows.ts";
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-export type Side = "action" | "undo";
+
+/** One side of one row. */
+export interface Place {
+  readonly seq: number;
+  readonly side: Side;
+}
 
 export interface Draft {
   readonly before: Run;
@@ -16,8 +24,10 @@ export interface Draft {
   readonly record: Mutable<RunRecord>;
   readonly rows: Row[];
   readonly changed: Set<number>;
+  /** Seqs of the rows that owe something now. */
+  readonly open: Set<number>;
   readonly inbox: InboxEntry[];
-  readonly consumed: string[];
+  readonly consumed: Set<string>;
   readonly taken: Taken[];
   readonly calls: CallOrder[];
   readonly offers: Offer[];
@@ -25,9 +35,19 @@ export interface Draft {
   readonly withdraw: { readonly seq: number; readonly send: number }[];
   readonly settledPermits: number[];
   readonly abortPermits: number[];
-  /** Live permits told by the store: no offer is repeated for them. */
-  readonly permits: Map<number, { readonly until: number }>;
+  /** Until when a remote worker's permit holds, by seq, as far as the store said. */
+  readonly permits: Map<number, number>;
+  /** Positions of events that no transition of `ignoredBy` takes. */
+  readonly ignored: Set<number>;
+  ignoredBy: MachineState | null;
+  /** While it unwinds: the rows whose calls may be granted, as far as the order goes. */
+  next: ReadonlySet<number>;
+  /** How often something was written to the draft: nothing more follows once a round leaves it as it was. */
+  writes: number;
+  /** The worker is told to stop: nothing is granted or asked. */
   stopping: boolean;
+  /** There was more to do than one decision may. */
+  more: boolean;
 }
 
 export function draftOf(run: Run, input: DecideInput): Draft {
@@ -37,8 +57,9 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     record: { ...run.record },
     rows: run.rows.slice(),
     changed: new Set(),
+    open: new Set(run.record.open),
     inbox: run.inbox.slice(),
-    consumed: [],
+    consumed: new Set(),
     taken: [],
     calls: [],
     offers: [],
@@ -47,13 +68,23 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     settledPermits: [],
     abortPermits: [],
     permits: new Map(),
+    ignored: new Set(),
+    ignoredBy: null,
+    next: new Set(),
+    writes: 0,
     stopping: false,
+    more: false,
   };
 }
 
 /** Has the draft anything to write? */
 export function isDirty(draft: Draft): boolean {
-  return draft.taken.length > 0 || draft.changed.size > 0 || draft.consumed.length > 0;
+  return draft.taken.length > 0 || draft.changed.size > 0 || draft.consumed.size > 0;
+}
+
+/** Seqs of the open rows, ascending; a copy, so that rows may open and close meanwhile. */
+export function openSeqs(draft: Draft): readonly number[] {
+  return [...draft.open].sort((a, b) => a - b);
 }
 
 export function rowAt(draft: Draft, seq: number): Row {
@@ -62,30 +93,39 @@ export function rowAt(draft: Draft, seq: number): Row {
   return row;
 }
 
-export function putRow(draft: Draft, row: Row): Row {
+export function putRow(draft: Draft, row: Row): void {
   draft.rows[row.seq - 1] = row;
   draft.changed.add(row.seq);
-  return row;
+  draft.writes += 1;
+  if (rowIsOpen(row)) draft.open.add(row.seq);
+  else draft.open.delete(row.seq);
 }
 
-export function patchRow(draft: Draft, seq: number, patch: Partial<Row>): Row {
-  return putRow(draft, { ...rowAt(draft, seq), ...patch });
+export function patchRow(draft: Draft, seq: number, patch: Partial<Row>): void {
+  putRow(draft, { ...rowAt(draft, seq), ...patch });
 }
 
-/** The call of one side of a row. */
-export function callOf(row: Row, side: Side): Call | null {
-  return side === "action" ? row.call : (row.undo?.call ?? null);
+/** The call at a place; throws where there is none (asked only of places that have one). */
+export function callAt(draft: Draft, { seq, side }: Place): Call {
+  const call = callOf(rowAt(draft, seq), side);
+  if (call === null) throw new RangeError(`row ${seq} has no compensation`);
+  return call;
 }
 
-export function patchCall(draft: Draft, seq: number, side: Side, patch: Partial<Call>): Row {
-  const row = rowAt(draft, seq);
-  if (side === "action") return putRow(draft, { ...row, call: { ...row.call, ...patch } });
-  if (row.undo === null || row.undo.call === null) return row;
-  return putRow(draft, { ...row, undo: { ...row.undo, call: { ...row.undo.call, ...patch } } });
+/** Rewrites a call; a compensation's place in the unwind (`owed`, `sent`) follows what it is now. */
+export function patchCall(draft: Draft, place: Place, patch: Partial<Call>): void {
+  const row = rowAt(draft, place.seq);
+  const call = { ...callAt(draft, place), ...patch };
+  if (place.side === "action") return putRow(draft, { ...row, call });
+  const state = call.state === "planned" ? "owed" : call.state === "sent" || call.state === "unknown" ? "sent" : null;
+  // `callAt` has just found a call in it.
+  const undo = row.undo as NonNullable<Row["undo"]>;
+  putRow(draft, { ...row, undo: { ...undo, call, state: state ?? undo.state } });
 }
 
 export function note(draft: Draft, taken: Taken): void {
   draft.taken.push(taken);
+  draft.writes += 1;
 }
 
 export function stepOf(draft: Draft, row: Row): StepSpec {
@@ -94,67 +134,37 @@ export function stepOf(draft: Draft, row: Row): StepSpec {
   return step;
 }
 
-/** How a side of a row is called and judged today. */
+/** How a side of a row is called and judged today. (An owed compensation that today's code lacks is a defect of its call.) */
 export function specOf(draft: Draft, row: Row, side: Side): CallSpec {
   const step = stepOf(draft, row);
   return side === "action" ? step : (step.compensation ?? step);
 }
 
-const strictness: Readonly<Record<EffectClass, number>> = { none: 0, idempotent: 1, keyed: 2, once: 3 };
-
-/** The stricter of the class at the first `sent` and today's. */
-export function effectiveClass(call: Call, spec: CallSpec): EffectClass {
-  return strictness[call.effect] >= strictness[spec.effect] ? call.effect : spec.effect;
-}
-
-/** A call nobody has made yet. */
-export function newCall(effect: EffectClass, now: number): Call {
-  return {
-    state: "planned",
-    attempt: 0,
-    send: 0,
-    effect,
-    firstSentAt: null,
-    firstSentRevision: null,
-    sentAt: null,
-    deadline: null,
-    fence: null,
-    nextAt: now,
-    doubtUntil: null,
-    interruptions: 0,
-    probes: 0,
-    probeAt: null,
-    error: null,
-    proof: null,
-    evidence: null,
-    generation: 1,
-  };
-}
-
-/** Does the row still owe anything? */
-export function rowIsOpen(row: Row): boolean {
-  const { state } = row.call;
-  if (state === "planned" || state === "offered" || state === "sent") return true;
-  if (row.undo !== null) return row.undo.state === "owed" || row.undo.state === "sent" || row.undo.state === "halted";
-  return state === "unknown" || (state !== "withdrawn" && !row.told && !row.abandoned);
-}
-
-/** What the machine may see of the run. */
+/** What the machine may see of the run, worked out when it is looked at. */
 export function viewOf(draft: Draft): MachineView {
-  const results: Record<string, Row["output"]> = {};
-  const invocations = new Map<string, string>();
-  for (const row of draft.rows) {
-    if (row.call.state === "succeeded" && !row.unusable) results[row.step] = row.output;
-    if (!row.told && !row.abandoned && row.call.state !== "withdrawn") invocations.set(row.invoke, row.step);
-  }
-  return { input: draft.record.input, results, invocations };
+  return {
+    input: draft.record.input,
+    get results() {
+      const results: Record<string, Row["output"]> = {};
+      for (const row of draft.rows) if (row.call.state === "succeeded" && !row.unusable) results[row.step] = row.output;
+      return results;
+    },
+    get invocations() {
+      const invocations = new Map<string, string>();
+      for (const seq of openSeqs(draft)) {
+        const row = rowAt(draft, seq);
+        if (!row.told && !row.abandoned) invocations.set(row.invoke, row.step);
+      }
+      return invocations;
+    },
+  };
 }
 
 export function isParked(draft: Draft): boolean {
   return draft.record.review !== null;
 }
 
-/** Parks the run for a person; the first reason stands until a verb is taken. */
+/** Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. */
 export function park(draft: Draft, review: Omit<Review, "n" | "since">): void {
   if (draft.record.review !== null) return;
   const n = draft.record.reviews + 1;

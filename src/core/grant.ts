@@ -1,54 +1,65 @@
 /**
- * The write that lets a call be made: `planned` -> `sent` (or `offered` to a named queue). Owns when a grant may be given
- * and its deadline. Invariant: G1 the row says `sent` in the commit after which the call is made. G2 nothing is granted
- * while the run is parked, paused or being handed back; only compensations and settling calls while it unwinds.
+ * The write that lets a call be made: `planned` -> `sent` (or `offered` to a named queue), and the probes that are due.
+ * Owns when a grant may be given and its deadline. Invariants: G1 the row says `sent` in the commit after which the call
+ * is made. G2 nothing is granted while the run is paused, handed back, or parked going forward; going back, a row that
+ * waits for a person stops only those it holds back. G3 probes are asked whenever they are due: they change nothing.
  */
 import type { CallSpec } from "../saga/index.ts";
 import type { CallOrder } from "./decision.ts";
-import { callOf, type Draft, effectiveClass, isParked, note, patchCall, patchRow, rowAt, type Side, specOf, stepOf } from "./draft.ts";
+import { callAt, type Draft, isParked, note, openSeqs, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { operationId } from "./ids.ts";
+import { windowMs } from "./retry.ts";
+import { isStuck } from "./reviews.ts";
+import { callOf, doubtOf, effectiveClass } from "./rows.ts";
 import type { Call, Row } from "./run.ts";
-import { isNext } from "./unwind.ts";
 
-/** A call offered to a named queue is looked after again this long after it was offered. */
-export const offerCheckMs = 5_000;
+/** How long a call lies in a named queue before it is offered again, at first and at most. */
+const offerCheckMs = { first: 5_000, most: 300_000 } as const;
 
 /** Grants every call that is due and allowed, and asks for the probes that are due. */
 export function grantDue(draft: Draft): void {
-  for (const { seq } of draft.rows) {
-    if (mayGrant(draft, seq, "action") && isDue(draft, seq, "action")) grant(draft, seq, "action");
-    if (mayGrant(draft, seq, "undo") && isDue(draft, seq, "undo")) grant(draft, seq, "undo");
-    askIfDue(draft, seq, "action");
-    askIfDue(draft, seq, "undo");
+  if (draft.stopping) return;
+  for (const seq of openSeqs(draft)) {
+    grantIfDue(draft, { seq, side: "action" });
+    grantIfDue(draft, { seq, side: "undo" });
   }
 }
 
+function grantIfDue(draft: Draft, place: Place): void {
+  const row = rowAt(draft, place.seq);
+  const call = callOf(row, place.side);
+  if (call === null) return;
+  const isDue = (call.nextAt ?? 0) <= draft.input.now;
+  if (call.state === "planned" && isDue && mayGrant(draft, row, place.side)) grant(draft, row, place);
+  if (call.state === "offered" && isDue) offerAgain(draft, row, call);
+  if (isProbeDue(draft, place, call)) draft.calls.push(orderOf(draft, row, place, "probe"));
+}
+
 /** Would a planned call of this side be granted, its time apart? */
-export function mayGrant(draft: Draft, seq: number, side: Side): boolean {
-  const row = rowAt(draft, seq);
-  if (callOf(row, side)?.state !== "planned" || isParked(draft)) return false;
-  if (draft.record.unwind !== null) return (side === "undo" ? row.undo?.state === "owed" : true) && isNext(draft, seq);
-  return side === "undo" ? row.undo?.state === "owed" : !draft.record.paused;
+export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
+  const call = callOf(row, side);
+  if (call?.state !== "planned" || isStuck(call)) return false;
+  const { unwind, review, paused } = draft.record;
+  if (unwind === null) return !paused && !isParked(draft);
+  return draft.next.has(row.seq) && (review === null || review.seq !== null);
 }
 
-function isDue(draft: Draft, seq: number, side: Side): boolean {
-  const call = callOf(rowAt(draft, seq), side);
-  return !draft.stopping && call !== null && (call.nextAt ?? 0) <= draft.input.now;
+function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
+  const isDue = call.state === "unknown" && call.probeAt !== null && call.probeAt <= draft.input.now;
+  return isDue && !draft.input.inFlight.has(`probe:${seq}`);
 }
 
-function grant(draft: Draft, seq: number, side: Side): void {
-  const row = rowAt(draft, seq);
+function grant(draft: Draft, row: Row, place: Place): void {
+  const { seq, side } = place;
   const { queue } = stepOf(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);
-  const spec = specOf(draft, row, side);
-  const patched = patchCall(draft, seq, side, sentNow(draft, callOf(row, side) ?? row.call, spec));
-  if (side === "undo" && patched.undo !== null) patchRow(draft, seq, { undo: { ...patched.undo, state: "sent" } });
+  patchCall(draft, place, sentNow(draft, callAt(draft, place), specOf(draft, row, side)));
   note(draft, side === "action" ? { what: "sent", seq } : { what: "undo", seq, state: "sent" });
-  draft.calls.push(orderOf(draft, rowAt(draft, seq), side, side));
+  draft.calls.push(orderOf(draft, rowAt(draft, seq), place, side));
 }
 
 function sentNow(draft: Draft, call: Call, spec: CallSpec): Partial<Call> {
-  const { now, fence } = draft.input;
+  const { now, fence, settings } = draft.input;
   return {
     state: "sent",
     attempt: call.attempt + 1,
@@ -57,52 +68,67 @@ function sentNow(draft: Draft, call: Call, spec: CallSpec): Partial<Call> {
     firstSentAt: call.firstSentAt ?? now,
     firstSentRevision: call.firstSentRevision ?? draft.record.revision + 1,
     sentAt: now,
-    deadline: now + windowMs(draft, spec),
+    deadline: now + windowMs(settings, spec),
     fence,
     nextAt: null,
+    doubtUntil: doubtOf(call),
     probes: 0,
-    probeAt: null,
   };
 }
 
-/** From the grant until nobody can make the outside apply it any more. */
-export function windowMs(draft: Pick<Draft, "input">, spec: CallSpec): number {
-  const { startWithinMs, abortGraceMs } = draft.input.settings;
-  return startWithinMs + spec.timeoutMs + abortGraceMs + spec.latenessMs;
-}
+// ---- named queues
 
+/** `sentAt` is the earliest time at which it can have been sent, until the store or the answer says more. */
 function offer(draft: Draft, row: Row, queue: string): void {
-  const { call } = row;
+  const { call, seq } = row;
+  const { now } = draft.input;
   const send = call.send + 1;
-  patchCall(draft, row.seq, "action", {
-    state: "offered",
-    attempt: call.attempt + 1,
-    send,
-    firstSentRevision: call.firstSentRevision ?? draft.record.revision + 1,
-    sentAt: null,
-    deadline: null,
-    fence: null,
-    nextAt: draft.input.now + offerCheckMs,
-  });
-  note(draft, { what: "offered", seq: row.seq });
-  draft.offers.push({ seq: row.seq, send, side: "action", queue });
+  patchCall(
+    draft,
+    { seq, side: "action" },
+    {
+      state: "offered",
+      attempt: call.attempt + 1,
+      send,
+      effect: effectiveClass(call, stepOf(draft, row)),
+      firstSentRevision: call.firstSentRevision ?? draft.record.revision + 1,
+      sentAt: now,
+      deadline: null,
+      fence: null,
+      nextAt: now + offerCheckMs.first,
+      doubtUntil: doubtOf(call),
+      probes: 0,
+    },
+  );
+  note(draft, { what: "offered", seq });
+  draft.offers.push({ seq, send, side: "action", queue });
 }
 
-function askIfDue(draft: Draft, seq: number, side: Side): void {
-  const row = rowAt(draft, seq);
-  const call = callOf(row, side);
-  if (call?.state !== "unknown" || call.probeAt === null || call.probeAt > draft.input.now) return;
-  if (draft.stopping || isParked(draft) || draft.input.inFlight.has(`probe:${seq}`)) return;
-  draft.calls.push(orderOf(draft, row, "probe", side));
+/** The job may have been lost: it is added again under its id, ever less often. */
+function offerAgain(draft: Draft, row: Row, call: Call): void {
+  const { now } = draft.input;
+  const waited = now - (call.sentAt ?? now);
+  const wait = Math.min(Math.max(waited, offerCheckMs.first), offerCheckMs.most);
+  patchCall(draft, { seq: row.seq, side: "action" }, { nextAt: now + wait });
+  repeatOffer(draft, row);
 }
 
-function orderOf(draft: Draft, row: Row, kind: CallOrder["kind"], side: Side): CallOrder {
-  const call = callOf(row, side) ?? row.call;
+/** Offers a row again under the same job id. */
+export function repeatOffer(draft: Draft, row: Row): void {
+  const { queue } = stepOf(draft, row);
+  const isOffered = draft.offers.some((offered) => offered.seq === row.seq);
+  if (queue !== null && !isOffered) draft.offers.push({ seq: row.seq, send: row.call.send, side: "action", queue });
+}
+
+// ---- orders
+
+function orderOf(draft: Draft, row: Row, { seq, side }: Place, kind: CallOrder["kind"]): CallOrder {
+  const call = callAt(draft, { seq, side });
   const spec = specOf(draft, row, side);
   const { namespace } = draft.input;
   return {
     kind,
-    seq: row.seq,
+    seq,
     side,
     send: call.send,
     attempt: Math.max(1, call.attempt),

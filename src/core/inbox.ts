@@ -1,24 +1,27 @@
 /**
  * Taking what was sent to a run. Owns which entry is taken when: cancel and pause before everything else, then the rest
- * oldest first. Invariants: B1 an entry is consumed once; one
- * whose transition is a defect stays, to be taken by mended code. B2 an event that no transition takes now is kept, and offered
- * again after every change of the snapshot. B3 reserved event names never reach the machine (`machine.ts` refuses them).
+ * oldest first. Invariants: B1 an entry is consumed once; one whose transition is a defect stays, to be taken by mended
+ * code. B2 an event that no transition takes now is kept, and offered again after every change of the snapshot. B3 reserved
+ * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
-import { settle } from "./calls.ts";
 import { type Draft, isParked, note, viewOf } from "./draft.ts";
-import type { InboxEntry } from "./run.ts";
+import { attend } from "./forward.ts";
+import type { InboxBody, InboxEntry } from "./run.ts";
+import { settle } from "./settle.ts";
 import { feed } from "./turn.ts";
 import { takeCancel, takeVerb } from "./verbs.ts";
 
 /** Adds newly delivered entries, by position. */
 export function receive(draft: Draft, entries: readonly InboxEntry[]): void {
+  if (entries.length === 0 && draft.inbox.length === 0) return;
+  const known = new Set(draft.inbox.map((entry) => entry.position));
   for (const entry of entries) {
-    if (!draft.inbox.some((known) => known.position === entry.position)) draft.inbox.push(entry);
+    if (!known.has(entry.position)) draft.inbox.push(entry);
+    known.add(entry.position);
   }
   draft.inbox.sort((a, b) => a.position - b.position);
-  const newest = draft.inbox.at(-1)?.position ?? 0;
-  draft.record.seen = Math.max(draft.record.seen, newest);
+  draft.record.seen = Math.max(draft.record.seen, draft.inbox.at(-1)?.position ?? 0);
 }
 
 /** Cancel, pause and resume. */
@@ -27,7 +30,7 @@ export function takeControls(draft: Draft): void {
     const { body } = entry;
     if (body.type === "cancel") {
       consume(draft, entry);
-      takeCancel(draft, entry, body.reason, body.mode);
+      takeCancel(draft, entry, body);
     } else if (body.type === "control") {
       consume(draft, entry);
       draft.record.paused = body.control === "pause";
@@ -36,11 +39,21 @@ export function takeControls(draft: Draft): void {
   }
 }
 
-/** Outcomes from elsewhere, verbs and events; `true`: something was taken. */
-export function takeInbox(draft: Draft): boolean {
-  let taken = false;
-  for (const entry of pending(draft)) taken = takeEntry(draft, entry) || taken;
-  return taken;
+/** Takes the oldest entry that can be taken now: outcomes from elsewhere, verbs, events. `false`: there is none. */
+export function takeNext(draft: Draft): boolean {
+  if (draft.inbox.length === 0) return false;
+  if (draft.ignoredBy !== draft.record.snapshot) {
+    draft.ignored.clear();
+    draft.ignoredBy = draft.record.snapshot;
+  }
+  return pending(draft).some((entry) => takeEntry(draft, entry));
+}
+
+/** Outcomes from elsewhere alone: what an ended run still listens to. */
+export function takeWords(draft: Draft): void {
+  for (const entry of pending(draft)) {
+    if (entry.body.type === "settle" || entry.body.type === "late") takeWord(draft, entry, entry.body);
+  }
 }
 
 function takeEntry(draft: Draft, entry: InboxEntry): boolean {
@@ -54,24 +67,34 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       takeVerb(draft, entry, body.verb);
       return true;
     case "settle":
-    case "late": {
-      consume(draft, entry);
-      if (draft.rows[body.seq - 1] === undefined) return true;
-      if (body.type === "settle") draft.settledPermits.push(body.seq);
-      settle(draft, body.seq, body.send, body.side, body.result, body.type === "late" ? "late" : "answer");
+    case "late":
+      takeWord(draft, entry, body);
+      attend(draft, body.seq);
       return true;
-    }
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
   }
 }
 
+function takeWord(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "settle" | "late" }>): void {
+  consume(draft, entry);
+  const { type, seq, send, side, result } = body;
+  const row = draft.rows[seq - 1];
+  // A permit goes with the outcome of its own send, never of an older one.
+  if (type === "settle" && row?.call.send === send) draft.settledPermits.push(seq);
+  settle(draft, { seq, send, side, result, proof: type === "late" ? "late" : "answer" });
+}
+
 function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json): boolean {
   const { snapshot, unwind, paused } = draft.record;
   if (snapshot === null || snapshot.status !== "active" || unwind !== null || paused || isParked(draft)) return false;
+  if (draft.ignored.has(entry.position)) return false;
   const event = { type: "external", event: type, payload } as const;
   const accepts = draft.input.machine.accepts(snapshot, event, viewOf(draft));
-  if (accepts === "ignored") return false;
+  if (accepts === "ignored") {
+    draft.ignored.add(entry.position);
+    return false;
+  }
   const id = entry.slot.slice("event:".length);
   note(draft, { what: "event", id, type, payload, ...(accepts === "forbidden" ? { forbidden: true } : {}) });
   if (accepts === "taken" && !feed(draft, event)) return true;
@@ -80,11 +103,12 @@ function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json)
 }
 
 function pending(draft: Draft): readonly InboxEntry[] {
-  return draft.inbox.filter((entry) => !draft.consumed.includes(entry.slot));
+  if (draft.consumed.size === 0) return draft.inbox;
+  return draft.inbox.filter((entry) => !draft.consumed.has(entry.slot));
 }
 
 function consume(draft: Draft, entry: InboxEntry): void {
-  draft.consumed.push(entry.slot);
+  draft.consumed.add(entry.slot);
 }
 
 /** What a run that ends leaves unread is logged, so that nobody believes it was heard. */

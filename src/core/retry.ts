@@ -1,7 +1,9 @@
 /**
- * When to try again, and when to ask again. Pure arithmetic on policy, attempt and one random number.
+ * When to try again, when to ask again, and how long a call may take. Pure arithmetic on policy, attempt and one random
+ * number.
  */
-import type { RetryPolicy } from "../saga/index.ts";
+import type { CallSpec, RetryPolicy } from "../saga/index.ts";
+import type { DecideSettings } from "./decision.ts";
 
 /** Probes asked about one send before a person is asked. */
 export const maxProbes = 5;
@@ -9,9 +11,15 @@ export const maxProbes = 5;
 const afterDeadlineMs = [5_000, 30_000] as const;
 const minProbeGapMs = 1_000;
 
-/** Delay before the next attempt, given how many were counted so far (at least 1). */
-export function backoffMs(policy: RetryPolicy, attempts: number, random: number): number {
-  const full = Math.min(policy.maxMs, policy.initialMs * growth(policy.backoff, attempts));
+/** From the grant until nobody can make the outside apply it any more (design section 6, Deadline). */
+export function windowMs({ startWithinMs, abortGraceMs }: WindowSettings, spec: CallSpec): number {
+  return startWithinMs + spec.timeoutMs + abortGraceMs + spec.latenessMs;
+}
+type WindowSettings = Pick<DecideSettings, "startWithinMs" | "abortGraceMs">;
+
+/** Delay before the next attempt, given how many were counted so far. */
+export function backoffMs(policy: RetryPolicy, counted: number, random: number): number {
+  const full = Math.min(policy.maxMs, policy.initialMs * growth(policy.backoff, Math.max(1, counted)));
   return Math.round(policy.jitter ? full * random : full);
 }
 

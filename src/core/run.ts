@@ -66,16 +66,20 @@ export interface Call {
   readonly firstSentAt: number | null;
   /** Revision of the commit that first said `sent`: the order of effects. */
   readonly firstSentRevision: number | null;
+  /** While `offered`: when it was offered, the earliest time at which it can have been sent. */
   readonly sentAt: number | null;
-  /** After this nobody can still make the outside apply the last send (design section 6, Deadline). */
+  /**
+   * After this nobody can still make the outside apply the last send (design section 6, Deadline). `null` where there is
+   * none or its outcome is known; so a `planned` call with a deadline is one whose last send is in doubt (`doubtOf`).
+   */
   readonly deadline: number | null;
   /** Fence of the lease under which it was last sent; `null` while it was sent by permit. */
   readonly fence: number | null;
-  /** Not before this, while `planned`. */
+  /** Not before this, while `planned`; when to offer it again, while `offered`. */
   readonly nextAt: number | null;
   /**
-   * The latest deadline of earlier sends whose outcome is unknown, or `null`: while set, the effect may have happened
-   * whatever the newest send answered.
+   * The latest deadline of sends before the last one whose outcome is unknown, or `null`: while set, the effect may have
+   * happened whatever the newest send answered.
    */
   readonly doubtUntil: number | null;
   /** Owner deaths while it was sent, since its last outcome (poison). */
@@ -85,7 +89,7 @@ export interface Call {
   readonly probeAt: number | null;
   readonly error: Failure | null;
   readonly proof: Proof | null;
-  /** An outcome this old send answered, kept as evidence (`happened` by an older send). */
+  /** That an older send happened (`{ send, output, unusable }`), learnt while a newer one was out. */
   readonly evidence: Json | null;
   /** 1, raised when a fresh key is taken after a proven absence (`freshKeyAfterAbsent`). */
   readonly generation: number;

@@ -1,13 +1,16 @@
 /**
  * Feeding the machine: one event in, and what it asks for becomes rows, timers or an end. Owns how a transition changes
  * the record. Invariants: T1 a turn is applied whole or not at all (a defect leaves the snapshot as it was and parks).
- * T2 a row's outcome is told once, to the occurrence that is current. T3 nothing is told while the run unwinds.
+ * T2 a row's outcome is told once, to the occurrence that is current. T3 a row that the machine has left is `abandoned`,
+ * one that it still waits for when it has ended too.
  */
-import { decodeInput, type Json, toJson } from "../saga/index.ts";
-import { type Draft, effectiveClass, newCall, note, park, patchRow, putRow, rowAt, specOf, stepOf, viewOf } from "./draft.ts";
-import type { MachineEffect, MachineEvent, Turn } from "./machine-port.ts";
-import type { Failure, Row } from "./run.ts";
-import { parkAfterPivot, pivotHappened, startUnwind, stopPlanned, withdrawOffer } from "./unwind-start.ts";
+import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
+import { type Draft, note, openSeqs, park, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
+import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
+import { newCall } from "./rows.ts";
+import type { Cause, Failure, Row } from "./run.ts";
+import { stopAction } from "./stop.ts";
+import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
 
 type Start = Extract<MachineEffect, { type: "start" }>;
 type Played = Extract<Turn, { ok: true }>;
@@ -25,31 +28,27 @@ export function feed(draft: Draft, event: MachineEvent): boolean {
   return apply(draft, draft.input.machine.transition(snapshot, event, viewOf(draft)), null);
 }
 
-/** Tells the machine the outcome of a row, where it may still be told. */
-export function tell(draft: Draft, seq: number): void {
-  const row = rowAt(draft, seq);
-  const { snapshot } = draft.record;
-  if (row.told || draft.record.review !== null) return;
-  if (draft.record.unwind !== null || row.abandoned || snapshot === null || snapshot.status !== "active") {
-    patchRow(draft, seq, { told: true });
-    return;
-  }
-  if (row.unusable) return parkUnusable(draft, row);
+/** Tells the machine that a row succeeded or failed. After a pivot a failure that no `onError` takes parks instead. */
+export function tell(draft: Draft, row: Row): void {
+  const snapshot = currentSnapshot(draft);
   const event = outcomeEvent(row);
   if (event.type === "failure" && pivotHappened(draft) && !takesFailure(draft, row)) {
-    return parkAfterPivot(draft, causeOf(row), seq, ["retry", "resolve", "close"]);
+    return parkAfterPivot(draft, causeOf(row), row.seq, ["retry", "resolve", "close"]);
   }
   const turn = draft.input.machine.transition(snapshot, event, viewOf(draft));
-  patchRow(draft, seq, { told: true });
-  if (!apply(draft, turn, row)) patchRow(draft, seq, { told: false });
+  patchRow(draft, row.seq, { told: true });
+  if (!apply(draft, turn, row)) patchRow(draft, row.seq, { told: false });
 }
 
 /** Would an `onError` take a failure of this row now? */
 export function takesFailure(draft: Draft, row: Row): boolean {
-  const { snapshot } = draft.record;
-  if (snapshot === null || snapshot.status !== "active" || row.abandoned) return false;
   const event = { type: "failure", invoke: row.invoke, error: failureJson(row) } as const;
-  return draft.input.machine.accepts(snapshot, event, viewOf(draft)) === "taken";
+  return draft.input.machine.accepts(currentSnapshot(draft), event, viewOf(draft)) === "taken";
+}
+
+function currentSnapshot(draft: Draft): MachineState {
+  // The row was planned by a turn, and a turn leaves a snapshot.
+  return draft.record.snapshot as MachineState;
 }
 
 function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "failure" }> {
@@ -57,37 +56,51 @@ function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "fail
   return { type: "failure", invoke: row.invoke, error: failureJson(row) };
 }
 
-function failureJson(row: Row): Json {
-  const failure: Failure = row.call.error ?? { kind: "not_applied", code: null, message: "not applied", attempts: row.call.attempt };
+function failureJson({ call }: Row): Json {
+  const { attempt, error } = call;
+  const failure: Failure = error ?? { kind: "not_applied", code: null, message: "not applied", attempts: attempt };
   return { kind: failure.kind, code: failure.code, message: failure.message, attempts: failure.attempts };
 }
 
 /** The cause of a run that fails because of a row. */
-export function causeOf(row: Row): { kind: "step_failed"; step: string; message: string; reference: string } {
-  return { kind: "step_failed", step: row.step, message: row.call.error?.message ?? "failed", reference: `row ${row.seq}` };
+export function causeOf({ seq, step, call }: Row): Cause {
+  return { kind: "step_failed", step, message: call.error?.message ?? "failed", reference: `row ${seq}` };
 }
 
-function parkUnusable(draft: Draft, row: Row): void {
-  const message = `${row.step} succeeded, but its output does not fit its schema: ${row.call.error?.message ?? "unusable"}`;
-  const verbs = ["retry", "resolve", "close"] as const;
-  park(draft, { reason: "defect", message, seq: row.seq, side: "action", evidence: row.output, verbs });
+function unnamedCause(at: string): Cause {
+  return { kind: "step_failed", step: null, message: "the machine ended with an error", reference: at };
 }
+
+// ---- a turn
+
+/** A row that a turn asks for. */
+interface Plan {
+  readonly start: Start;
+  readonly step: StepSpec;
+  readonly input: Json;
+}
+type Problem = Pick<Extract<Turn, { ok: false }>, "where" | "defect">;
 
 /** Applies a turn; `false`: it was a defect, nothing was applied and the run is parked. */
 function apply(draft: Draft, turn: Turn, told: Row | null): boolean {
-  if (!turn.ok) return parkDefect(draft, turn.where, turn.defect, told);
+  if (!turn.ok) return parkDefect(draft, turn, told);
+  const plans: Plan[] = [];
   for (const effect of turn.effects) {
-    const problem = effect.type === "start" ? inputProblem(draft, effect) : null;
-    if (problem !== null) return parkDefect(draft, problem.where, problem.defect, told);
+    if (effect.type !== "start") continue;
+    const plan = planOf(draft, effect);
+    if ("defect" in plan) return parkDefect(draft, plan, told);
+    plans.push(plan);
   }
   draft.record.snapshot = turn.state;
   countEntries(draft, turn.entered);
-  for (const effect of turn.effects) applyEffect(draft, effect);
+  // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
+  const keepsStops = turn.ended === null || turn.ended.how === "completed";
+  for (const effect of turn.effects) applyEffect(draft, effect, plans, keepsStops);
   if (turn.ended !== null) end(draft, turn, turn.ended, told);
   return true;
 }
 
-function parkDefect(draft: Draft, where: string, defect: string, told: Row | null): false {
+function parkDefect(draft: Draft, { where, defect }: Problem, told: Row | null): false {
   note(draft, { what: "defect", note: `${where}: ${defect}` });
   park(draft, {
     reason: "defect",
@@ -100,12 +113,15 @@ function parkDefect(draft: Draft, where: string, defect: string, told: Row | nul
   return false;
 }
 
-function inputProblem(draft: Draft, start: Start): { where: string; defect: string } | null {
+function planOf(draft: Draft, start: Start): Plan | Problem {
   const step = draft.input.machine.saga.steps[start.step];
   if (step === undefined) return { where: start.invoke, defect: `the saga has no step named ${start.step}` };
+  const where = `input of ${start.step}`;
   const json = toJson(start.input ?? null);
-  const checked = json.ok ? decodeInput(step, json.value) : json;
-  return checked.ok ? null : { where: `input of ${start.step}`, defect: checked.problem };
+  if (!json.ok) return { where, defect: json.problem };
+  const checked = decodeInput(step, json.value);
+  if (!checked.ok) return { where, defect: checked.problem };
+  return { start, step, input: json.value };
 }
 
 function countEntries(draft: Draft, entered: readonly string[]): void {
@@ -115,18 +131,16 @@ function countEntries(draft: Draft, entered: readonly string[]): void {
   draft.record.regionEntries = counts;
 }
 
-function applyEffect(draft: Draft, effect: MachineEffect): void {
+function applyEffect(draft: Draft, effect: MachineEffect, plans: readonly Plan[], keepsStops: boolean): void {
   switch (effect.type) {
     case "start":
-      return plan(draft, effect);
-    case "stop":
-      return abandonInvoke(draft, effect.invoke);
-    case "timer": {
-      const at = draft.input.now + effect.delayMs;
-      const others = draft.record.timers.filter((timer) => timer.id !== effect.id);
-      draft.record.timers = [...others, { id: effect.id, at, event: effect.event }];
+      for (const plan of plans) if (plan.start === effect) addRow(draft, plan);
       return;
-    }
+    case "stop":
+      if (keepsStops) abandonInvoke(draft, effect.invoke);
+      return;
+    case "timer":
+      return setTimer(draft, effect);
     case "timer_cancel":
       draft.record.timers = draft.record.timers.filter((timer) => timer.id !== effect.id);
       return;
@@ -136,21 +150,23 @@ function applyEffect(draft: Draft, effect: MachineEffect): void {
   }
 }
 
-function plan(draft: Draft, start: Start): void {
-  const step = draft.input.machine.saga.steps[start.step];
-  if (step === undefined) return;
-  const json = toJson(start.input ?? null);
+function setTimer(draft: Draft, { id, delayMs, event }: Extract<MachineEffect, { type: "timer" }>): void {
+  const others = draft.record.timers.filter((timer) => timer.id !== id);
+  draft.record.timers = [...others, { id, at: draft.input.now + delayMs, event }];
+}
+
+function addRow(draft: Draft, { start, step, input }: Plan): void {
   const seq = draft.rows.length + 1;
-  const region = start.region;
+  const earlier = draft.rows.findLast((row) => row.step === step.name);
   putRow(draft, {
     seq,
     kind: "call",
     step: step.name,
-    occurrence: draft.rows.filter((row) => row.step === step.name).length + 1,
+    occurrence: (earlier?.occurrence ?? 0) + 1,
     invoke: start.invoke,
-    region,
-    regionEntry: draft.record.regionEntries[region.at(-1) ?? ""] ?? 0,
-    input: json.ok ? json.value : null,
+    region: start.region,
+    regionEntry: draft.record.regionEntries[start.region.at(-1) ?? ""] ?? 0,
+    input,
     call: newCall(step.effect, draft.input.now),
     output: null,
     unusable: false,
@@ -163,64 +179,39 @@ function plan(draft: Draft, start: Start): void {
   note(draft, { what: "planned", seq });
 }
 
+// ---- leaving a state
+
 /** The machine left the state that invoked it (design section 6, Abandoned). */
 function abandonInvoke(draft: Draft, invoke: string): void {
-  const row = draft.rows.findLast((candidate) => candidate.invoke === invoke && !candidate.abandoned);
-  if (row === undefined || row.told) return;
-  patchRow(draft, row.seq, { abandoned: true });
-  note(draft, { what: "abandoned", seq: row.seq });
-  abandon(draft, rowAt(draft, row.seq));
+  const current = openSeqs(draft).findLast(
+    (seq) => isCurrent(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke,
+  );
+  if (current !== undefined) abandon(draft, current);
 }
 
-function abandon(draft: Draft, row: Row): void {
-  if (row.call.state === "planned") return stopPlanned(draft, row);
-  if (row.call.state === "offered") return withdrawOffer(draft, row);
-  if (row.call.state === "succeeded") return oweUndo(draft, row.seq);
-  if (row.call.state !== "sent") return;
-  draft.abort.add(`action:${row.seq}`);
-  if (row.call.fence === null) draft.abortPermits.push(row.seq);
+/** Does the machine still wait for it? */
+function isCurrent({ told, abandoned }: Row): boolean {
+  return !told && !abandoned;
 }
 
-/** An effect that the machine went on without: undone at once, kept where the step says so. */
-export function oweUndo(draft: Draft, seq: number): void {
-  const row = rowAt(draft, seq);
-  const step = stepOf(draft, row);
-  if (row.undo !== null || step.effect === "none") return;
-  if (step.onAbandon === "keep") {
-    patchRow(draft, seq, { undo: { state: "kept", call: null, reason: "onAbandon: keep" } });
-  } else if (step.compensation === null) {
-    patchRow(draft, seq, { undo: { state: "kept", call: null, reason: step.noCompensation } });
-  } else {
-    patchRow(draft, seq, { undo: { state: "owed", call: newCall(step.compensation.effect, undoNotBefore(draft, row)), reason: null } });
-  }
-}
-
-/**
- * When a compensation may begin: at once where the other side deduplicates a late twin of an earlier send (`keyed` inside
- * its key's life) or there is none (`once`: each grant follows a proof); else not before no twin can arrive any more,
- * for it could undo the undoing.
- */
-export function undoNotBefore(draft: Draft, row: Row): number {
-  const { now } = draft.input;
-  const { call } = row;
-  const spec = specOf(draft, row, "action");
-  const effect = effectiveClass(call, spec);
-  const deduplicated = effect === "keyed" && now < (call.firstSentAt ?? now) + spec.keyTtlMs;
-  return effect === "once" || deduplicated ? now : Math.max(now, call.doubtUntil ?? now);
+function abandon(draft: Draft, seq: number): void {
+  patchRow(draft, seq, { abandoned: true });
+  note(draft, { what: "abandoned", seq });
+  stopAction(draft, rowAt(draft, seq));
 }
 
 function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, told: Row | null): void {
   switch (ended.how) {
     case "completed":
       draft.record.output = turn.state.output ?? null;
+      draft.record.timers = [];
+      for (const seq of openSeqs(draft)) if (isCurrent(rowAt(draft, seq))) abandon(draft, seq);
       return;
     case "unwind": {
       const message = `the saga ended in ${ended.at}`;
       return startUnwind(draft, { kind: "rejected", step: told?.step ?? null, message, reference: ended.at }, "failed");
     }
-    case "error": {
-      const cause = told === null ? { kind: "step_failed" as const, step: null, message: "failed", reference: ended.at } : causeOf(told);
-      return startUnwind(draft, cause, "failed");
-    }
+    case "error":
+      return startUnwind(draft, told === null ? unnamedCause(ended.at) : causeOf(told), "failed");
   }
 }

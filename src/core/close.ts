@@ -1,0 +1,53 @@
+/**
+ * Giving up a run: what is open ends `unknown, accepted` with who and why, and nothing is undone any more. Owns that and
+ * nothing else. Invariant: after it no row is open, whatever it was doing.
+ */
+import { type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
+import { doubtOf, effectiveClass, rowIsOpen } from "./rows.ts";
+import type { Cause, Review, Row } from "./run.ts";
+import { pivotHappened } from "./unwind-start.ts";
+
+/** Ends the run; one that had ended before, and came back because of a late result, ends as it had. */
+export function close(draft: Draft, { reason: why }: Review, reason: string): null {
+  const { record } = draft;
+  const passed = pivotHappened(draft);
+  for (const { seq } of draft.rows) {
+    stopCall(draft, rowAt(draft, seq));
+    acceptRow(draft, rowAt(draft, seq), reason, passed);
+  }
+  if (why === "late_result" && record.snapshot?.status !== "active") return null;
+  const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
+  const ends = record.unwind?.ends ?? (record.cancel === null ? "failed" : "cancelled");
+  record.cause = cause;
+  record.unwind = { cause, at: record.unwind?.at ?? draft.input.now, quiesceUntil: draft.input.now, ends };
+  record.timers = [];
+  return null;
+}
+
+/** Calls under way are aborted; what was never sent is withdrawn. */
+function stopCall(draft: Draft, row: Row): void {
+  const { seq, call } = row;
+  const { state } = call;
+  if (state !== "planned" && state !== "offered" && state !== "sent") return;
+  if (state === "offered") draft.withdraw.push({ seq, send: call.send });
+  if (state === "sent") draft.abort.add(`action:${seq}`);
+  if (state === "sent" && call.fence === null) draft.abortPermits.push(seq);
+  const nothing = state !== "sent" && doubtOf(call) === null;
+  const isNone = effectiveClass(call, stepOf(draft, row)) === "none";
+  const end = nothing || isNone ? ("withdrawn" as const) : ("unknown" as const);
+  patchCall(draft, { seq, side: "action" }, { state: end, nextAt: null, probeAt: null });
+}
+
+function acceptRow(draft: Draft, row: Row, reason: string, passed: boolean): void {
+  const { seq, call, undo } = row;
+  if (undo?.state === "sent") draft.abort.add(`undo:${seq}`);
+  if (call.state === "unknown") patchCall(draft, { seq, side: "action" }, { probeAt: null, nextAt: null });
+  const isEffect = call.state === "unknown" || call.state === "succeeded";
+  const stands = isEffect && effectiveClass(call, stepOf(draft, row)) !== "none";
+  if (undo === null ? stands : rowIsOpen(row)) {
+    const afterPivot = passed && undo === null && call.state === "succeeded";
+    const state = afterPivot ? ("not_needed" as const) : ("accepted" as const);
+    patchRow(draft, seq, { undo: { state, call: undo?.call ?? null, reason } });
+  }
+  if (!row.told) patchRow(draft, seq, { told: true });
+}

@@ -1,0 +1,77 @@
+/**
+ * Going forward: what a row that is open comes to when nothing is in its way. Owns when the machine is told, when a run
+ * turns round because of an outcome, and what becomes of a row that the machine has left.
+ *
+ * Invariants: F1 the machine hears of a failure only when nothing can be left outside. F2 it hears nothing while the run
+ * is paused or parked.
+ */
+import { askLate } from "./closing.ts";
+import { type Draft, isParked, openSeqs, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
+import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
+import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
+import { effectiveClass, isGivenUp, mayRepeat } from "./rows.ts";
+import type { Row } from "./run.ts";
+import { causeOf, takesFailure, tell } from "./turn.ts";
+import { pivotHappened, startUnwind } from "./unwind-start.ts";
+
+/** Sees to every open row, oldest first. */
+export function goForward(draft: Draft): void {
+  for (const seq of openSeqs(draft)) attend(draft, seq);
+}
+
+/** Sees to one row, unless the run goes back (`unwind.ts`) or it has closed meanwhile. */
+export function attend(draft: Draft, seq: number): void {
+  if (draft.record.unwind !== null || !draft.open.has(seq)) return;
+  if (rowAt(draft, seq).abandoned) seeToAbandoned(draft, rowAt(draft, seq));
+  if (isParked(draft) || draft.record.paused || askAbout(draft, rowAt(draft, seq))) return;
+  expireRepeat(draft, { seq, side: "action" });
+  expireRepeat(draft, { seq, side: "undo" });
+  const row = rowAt(draft, seq);
+  if (!row.told && !row.abandoned) announce(draft, row);
+}
+
+/** The machine went on without it: what happened is undone at once, what may have happened is found out. */
+function seeToAbandoned(draft: Draft, row: Row): void {
+  if (row.undo !== null) return;
+  if (row.call.state === "succeeded") oweForHappened(draft, row);
+  else if (isGivenUp(row.call) && !draft.record.paused) oweForUnknown(draft, row);
+}
+
+function announce(draft: Draft, row: Row): void {
+  switch (row.call.state) {
+    case "succeeded":
+      return row.unusable ? askAboutOutput(draft, row) : tellSuccess(draft, row);
+    case "not_applied":
+      return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tell(draft, row);
+    case "unknown":
+      return isGivenUp(row.call) ? turnRound(draft, row) : undefined;
+    case "planned":
+    case "offered":
+    case "sent":
+    case "withdrawn":
+  }
+}
+
+function tellSuccess(draft: Draft, row: Row): void {
+  tell(draft, row);
+  const twice = row.call.evidence !== null && effectiveClass(row.call, stepOf(draft, row)) === "once";
+  if (twice && rowAt(draft, row.seq).told && rowAt(draft, row.seq).undo === null)
+    askLate(draft, row.seq, "it happened twice");
+}
+
+/** Does the step want a person to look before its failure counts (and has none looked yet)? */
+function asksFirst(draft: Draft, { call, ...row }: Row): boolean {
+  if (call.error?.kind === "fail" || call.proof === "person") return false;
+  return stepOf(draft, { call, ...row }).onExhausted === "review";
+}
+
+/**
+ * Nobody can tell what became of it. The unwind may settle that (design section 7, step 2); a person is asked where a repeat
+ * is not safe, where an `onError` would run over an unknown effect, and past a pivot.
+ */
+function turnRound(draft: Draft, row: Row): void {
+  const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
+  if (!harmless || takesFailure(draft, row) || pivotHappened(draft)) return askAboutUnknown(draft, row);
+  patchRow(draft, row.seq, { told: true });
+  startUnwind(draft, causeOf(row), "failed");
+}

@@ -1,0 +1,97 @@
+/**
+ * What a person is asked, and what they may answer. A review follows from the rows: while one is open the others wait, and
+ * come up when it is answered; so no question is lost, and one that answers itself (`closing.ts`) is taken back.
+ *
+ * Invariant: V0 every review has a verb that leads out of it; `close` always does.
+ */
+import { type Draft, type Place, park, rowAt, specOf, stepOf } from "./draft.ts";
+import { poisonLimit } from "./outcome.ts";
+import { callOf, mayRepeat, type Side } from "./rows.ts";
+import type { Call, ReviewReason, Row, Verb } from "./run.ts";
+
+/** Why a call is not made or asked about before a person has spoken. */
+export function isStuck(call: Call): boolean {
+  return isPoisoned(call) || isDefective(call);
+}
+
+function isPoisoned({ state, interruptions }: Call): boolean {
+  return (state === "planned" || state === "unknown") && interruptions >= poisonLimit;
+}
+
+function isDefective({ state, error }: Call): boolean {
+  return state === "planned" && error?.kind === "defect";
+}
+
+/** Parks where a call of the row is stuck, or its undoing has halted; `true`: this row needs a person. */
+export function askAbout(draft: Draft, row: Row): boolean {
+  if (isStuck(row.call)) return askStuck(draft, row, "action", row.call);
+  const call = row.undo?.call ?? null;
+  if (call !== null && isStuck(call)) return askStuck(draft, row, "undo", call);
+  if (row.undo?.state !== "halted") return false;
+  if (call === null) askAboutLate(draft, row, row.undo.reason ?? "");
+  else askAboutHalted(draft, row, call);
+  return true;
+}
+
+function askStuck(draft: Draft, row: Row, side: Side, call: Call): true {
+  const reason: ReviewReason = isPoisoned(call) ? "poison" : "defect";
+  const what = nameOf(row, side);
+  const why =
+    reason === "poison" ? `its worker died ${poisonLimit} times in a row during it` : (call.error?.message ?? "");
+  ask(draft, { seq: row.seq, side }, reason, `${what}: ${why}`, verbsFor(draft, row, side));
+  return true;
+}
+
+function askAboutHalted(draft: Draft, row: Row, call: Call): void {
+  const fate = call.state === "unknown" ? "may or may not have been undone" : "could not be undone";
+  const message = `${row.step} ${fate}: ${call.error?.message ?? "no answer"}`;
+  ask(draft, { seq: row.seq, side: "undo" }, "halted", message, verbsFor(draft, row, "undo"));
+}
+
+function askAboutLate(draft: Draft, row: Row, why: string): void {
+  const { compensation } = stepOf(draft, row);
+  const message = `${row.step} happened, but ${why}`;
+  const verbs: readonly Verb[] = compensation === null ? ["skip", "close"] : ["retry", "skip", "close"];
+  ask(draft, { seq: row.seq, side: "action" }, "late_result", message, verbs);
+}
+
+/** An outcome nobody can know. */
+export function askAboutUnknown(draft: Draft, row: Row): void {
+  const why = row.call.error?.message ?? "no answer";
+  const message = `${row.step} was sent and may have happened: ${why}. It is not sent again until somebody says what happened`;
+  ask(draft, { seq: row.seq, side: "action" }, "unknown_outcome", message, verbsFor(draft, row, "action"));
+}
+
+/** Retries used up where the step wants a person to look (`onExhausted: "review"`). */
+export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void {
+  const message = `${step} was tried ${call.attempt} times and not applied: ${call.error?.message ?? ""}`;
+  ask(draft, { seq, side: "action" }, "exhausted", message, ["retry", "resolve", "close"]);
+}
+
+/** It happened, and its output fits nothing. */
+export function askAboutOutput(draft: Draft, { seq, step, call }: Row): void {
+  const message = `${step} succeeded, but its output does not fit its schema: ${call.error?.message ?? ""}`;
+  ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve", "close"]);
+}
+
+function ask(draft: Draft, { seq, side }: Place, reason: ReviewReason, message: string, verbs: readonly Verb[]): void {
+  const row = rowAt(draft, seq);
+  const evidence = row.unusable ? row.output : (callOf(row, side)?.evidence ?? null);
+  park(draft, { reason, message, seq, side, evidence, verbs });
+}
+
+/** What may be done about a call: asked about where that helps, called again only where that cannot do harm. */
+function verbsFor(draft: Draft, row: Row, side: Side): readonly Verb[] {
+  const call = callOf(row, side);
+  const spec = specOf(draft, row, side);
+  const verbs: Verb[] = [];
+  if (call?.state === "unknown" && spec.hasProbe) verbs.push("probe");
+  verbs.push("resolve");
+  if (call !== null && (call.state !== "unknown" || mayRepeat(call, spec, draft.input.now))) verbs.push("retry");
+  if (side === "undo") verbs.push("skip");
+  return [...verbs, "close"];
+}
+
+function nameOf(row: Row, side: Side): string {
+  return side === "action" ? row.step : `the compensation of ${row.step}`;
+}

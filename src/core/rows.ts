@@ -1,0 +1,97 @@
+/**
+ * What can be read off a ledger row and its calls. Owns the vocabulary of doubt and of what is still open; changes nothing.
+ *
+ * How doubt is kept: `doubtUntil` is about earlier sends. The newest one is in doubt while the call is `unknown`, and while
+ * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
+ */
+import type { CallSpec, EffectClass, StepSpec } from "../saga/index.ts";
+import type { Call, Row } from "./run.ts";
+
+/** The two calls of a row: the action, and the compensation that undoes it. */
+export type Side = "action" | "undo";
+
+/** A call nobody has made yet. */
+export function newCall(effect: EffectClass, nextAt: number): Call {
+  return {
+    state: "planned",
+    attempt: 0,
+    send: 0,
+    effect,
+    firstSentAt: null,
+    firstSentRevision: null,
+    sentAt: null,
+    deadline: null,
+    fence: null,
+    nextAt,
+    doubtUntil: null,
+    interruptions: 0,
+    probes: 0,
+    probeAt: null,
+    error: null,
+    proof: null,
+    evidence: null,
+    generation: 1,
+  };
+}
+
+/** The call of one side of a row. */
+export function callOf(row: Row, side: Side): Call | null {
+  return side === "action" ? row.call : (row.undo?.call ?? null);
+}
+
+export function isFinal({ state }: Call): boolean {
+  return state === "succeeded" || state === "not_applied" || state === "withdrawn";
+}
+
+/** Nobody knows what became of it, and nobody is being asked any more. */
+export function isGivenUp(call: Call): boolean {
+  return call.state === "unknown" && call.probeAt === null;
+}
+
+/** Until when a send whose outcome nobody knows may still take effect; `null`: no send is in doubt. */
+export function doubtOf(call: Call): number | null {
+  const newest = call.state === "planned" || call.state === "unknown" ? call.deadline : null;
+  return later(call.doubtUntil, newest);
+}
+
+export function later(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.max(a, b);
+}
+
+const strictness: Readonly<Record<EffectClass, number>> = { none: 0, idempotent: 1, keyed: 2, once: 3 };
+
+/** The stricter of the class at the first `sent` and today's. */
+export function effectiveClass(call: Call, spec: CallSpec): EffectClass {
+  return strictness[call.effect] >= strictness[spec.effect] ? call.effect : spec.effect;
+}
+
+/** Is a repeat at `at` harmless by class? For `keyed`: while the other side surely still knows the key. */
+export function mayRepeat(call: Call, spec: CallSpec, at: number): boolean {
+  switch (effectiveClass(call, spec)) {
+    case "none":
+    case "idempotent":
+      return true;
+    case "keyed":
+      return at + spec.timeoutMs < (call.firstSentAt ?? at) + spec.keyTtlMs;
+    case "once":
+      return false;
+  }
+}
+
+/** Does the row still owe anything? An effect that the machine has left owes an undoing, or the reason for none. */
+export function rowIsOpen({ call, undo, told, abandoned }: Row): boolean {
+  if (call.state === "planned" || call.state === "offered" || call.state === "sent") return true;
+  if (undo !== null) return undo.state === "owed" || undo.state === "sent" || undo.state === "halted";
+  if (call.state === "unknown") return true;
+  if (abandoned) return call.state === "succeeded" && call.effect !== "none";
+  return call.state !== "withdrawn" && !told;
+}
+
+/** Does the unwind have anything to do about it? (A row that was never sent has no place in the order.) */
+export function isUndone(row: Row, step: StepSpec): boolean {
+  const { call, undo } = row;
+  if (undo !== null) return undo.state !== "owed" && undo.state !== "sent" && undo.state !== "halted";
+  if (call.state === "not_applied" || call.state === "withdrawn") return true;
+  return call.state === "succeeded" && effectiveClass(call, step) === "none";
+}

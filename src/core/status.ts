@@ -1,0 +1,135 @@
+/**
+ * The state a run is in after a decision: status, what it waits for, rollback, attributes, its end. All of it follows from
+ * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
+ * parked as a dead end. F2 a run ends only when no row is open.
+ */
+import { type Json, toJson } from "../saga/index.ts";
+import { type Draft, note, openSeqs, park, rowAt, viewOf } from "./draft.ts";
+import { logUnconsumed } from "./inbox.ts";
+import type { Rollback, Row, RunRecord, RunStatus, WaitingFor } from "./run.ts";
+import { hasEnded } from "./run.ts";
+
+/** Works out what the run has come to. */
+export function conclude(draft: Draft): void {
+  const { record } = draft;
+  record.open = openSeqs(draft);
+  readAttributes(draft);
+  const waitingFor = parkDeadEnd(draft);
+  record.status = statusOf(draft);
+  record.waitingFor = record.status === "waiting" ? waitingFor : null;
+  record.rollback = rollbackOf(draft);
+  if (hasEnded(record.status)) endRun(draft);
+  else record.endedAt = null;
+}
+
+function statusOf({ record, rows, open }: Draft): RunStatus {
+  if (record.review !== null) return "needs_review";
+  if (record.unwind !== null) return open.size > 0 ? "unwinding" : record.unwind.ends;
+  const hasDone = record.snapshot?.status === "done";
+  if (hasDone && open.size === 0) return "completed";
+  if (record.paused) return "paused";
+  if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
+  return open.size > 0 || record.snapshot === null ? "running" : "waiting";
+}
+
+/** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
+function isOnlyUndoing(rows: readonly Row[], open: ReadonlySet<number>): boolean {
+  return [...open].every((seq) => rows[seq - 1]?.undo !== null);
+}
+
+// ---- waiting
+
+/** What an active run with nothing under way waits for. Where that is nothing it is parked: it would wait for ever. */
+function parkDeadEnd(draft: Draft): WaitingFor | null {
+  const { snapshot, timers } = draft.record;
+  if (snapshot === null || statusOf(draft) !== "waiting") return null;
+  if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
+  if (timers.length > 0) return "timer";
+  const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;
+  park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["close"] });
+  return null;
+}
+
+// ---- rollback
+
+function rollbackOf(draft: Draft): Rollback {
+  const { status, unwind, review } = draft.record;
+  if (unwind === null) return openSeqs(draft).some((seq) => isHalted(rowAt(draft, seq))) ? "halted" : "none";
+  if (review !== null) return "halted";
+  return hasEnded(status) ? rollbackAtEnd(draft.rows) : "pending";
+}
+
+function isHalted({ undo }: Row): boolean {
+  return undo?.state === "halted" && undo.call !== null;
+}
+
+function rollbackAtEnd(rows: readonly Row[]): Rollback {
+  if (rows.some(stands)) return "partial";
+  return rows.some((row) => row.undo?.state === "done") ? "complete" : "not_applicable";
+}
+
+/** An effect that was to be undone, is there (or may be), and was left. What stays by declaration (`kept`) is none. */
+function stands({ call, undo }: Row): boolean {
+  switch (undo?.state) {
+    case "skipped":
+    case "accepted":
+      return true;
+    case "not_needed":
+      return call.state === "succeeded";
+    case "done":
+    case "kept":
+    case "owed":
+    case "sent":
+    case "halted":
+    case undefined:
+      return false;
+  }
+}
+
+function endRun(draft: Draft): void {
+  const { record } = draft;
+  logUnconsumed(draft);
+  if (record.endedAt !== null) return;
+  note(draft, { what: "ended", note: record.status });
+  record.endedAt = draft.input.now;
+  record.timers = [];
+}
+
+// ---- attributes
+
+/** Read after every transition, and again by mended code when a review is over; never of a run that goes back. */
+function readAttributes(draft: Draft): void {
+  const { before, record } = draft;
+  const { attributes } = draft.input.machine.saga;
+  const { snapshot, unwind } = record;
+  if (attributes === null || snapshot === null || unwind !== null) return;
+  if (snapshot === before.record.snapshot && before.record.review === null) return;
+  const { input, results } = viewOf(draft);
+  const context = snapshot.context ?? { input, results };
+  const made = attributesFrom(() => attributes({ context, input }));
+  if (made.ok) record.attributes = made.value;
+  else {
+    const message = `attributes: ${made.problem}`;
+    park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+  }
+}
+
+type Attributes =
+  | { readonly ok: true; readonly value: RunRecord["attributes"] }
+  | { readonly ok: false; readonly problem: string };
+
+function attributesFrom(make: () => Json): Attributes {
+  try {
+    const json = toJson(make());
+    if (!json.ok) return json;
+    const { value } = json;
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return { ok: false, problem: "not an object" };
+    const deep = Object.entries(value).find(([, inner]) => typeof inner === "object" && inner !== null);
+    if (deep !== undefined) return { ok: false, problem: `${deep[0]} is neither text, number, boolean nor null` };
+    // Neither an array nor null: a JSON object.
+    return { ok: true, value: value as RunRecord["attributes"] };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

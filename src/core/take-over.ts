@@ -1,0 +1,103 @@
+/**
+ * What a new driver finds: calls whose caller is gone, calls in the hands of workers of named queues, a snapshot that
+ * today's machine may not hold any more. Owns what each is from now on. Invariants: T1 a call sent under another fence is
+ * an interruption, counted against the call only where its owner died. T2 a row with a permit of its send *is* sent.
+ */
+import type { DriverFact } from "./decision.ts";
+import { type Draft, note, openSeqs, park, patchCall, rowAt } from "./draft.ts";
+import { repeatOffer } from "./grant.ts";
+import { interrupt, poisonLimit } from "./outcome.ts";
+import type { PermitState } from "./ports.ts";
+import { callOf, type Side } from "./rows.ts";
+import type { Call } from "./run.ts";
+
+type Acquired = Extract<DriverFact, { type: "acquired" }>;
+
+/** What the store said of permits comes before everything else: it is what the rows are. */
+export function takePermits(draft: Draft, permits: readonly PermitState[]): void {
+  for (const permit of permits) {
+    markSent(draft, permit);
+    draft.permits.set(permit.seq, permit.until);
+  }
+}
+
+/** A permit means that the offered row is sent. */
+function markSent(draft: Draft, { seq, send, sentAt, deadline }: PermitState): void {
+  const call = draft.rows[seq - 1]?.call;
+  if (call?.state !== "offered" || call.send !== send) return;
+  const firstSentAt = call.firstSentAt ?? sentAt;
+  patchCall(
+    draft,
+    { seq, side: "action" },
+    { state: "sent", fence: null, sentAt, firstSentAt, deadline, nextAt: null },
+  );
+  note(draft, { what: "sent", seq });
+}
+
+/** The lease was won. */
+export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
+  const died = takenFrom?.died ?? false;
+  const left = placesLeft(draft);
+  if (died && left.length === 0) countDeath(draft);
+  for (const place of left) interrupt(draft, place, died);
+  for (const permit of permits) if (permit.expired) takeExpired(draft, permit);
+  for (const seq of openSeqs(draft)) takeOverRemote(draft, seq, permits);
+  if (takenFrom !== null) offerAgain(draft);
+  if (blockedBy(draft) !== null) parkBlocked(draft);
+}
+
+/** Calls that were sent under another lease. */
+function placesLeft(draft: Draft): readonly { readonly seq: number; readonly side: Side }[] {
+  const places = openSeqs(draft).flatMap((seq) => [{ seq, side: "action" } as const, { seq, side: "undo" } as const]);
+  return places.filter(({ seq, side }) => isLeft(callOf(rowAt(draft, seq), side), draft.input.fence));
+}
+
+function isLeft(call: Call | null, fence: number): boolean {
+  return call?.state === "sent" && call.fence !== null && call.fence !== fence;
+}
+
+function countDeath(draft: Draft): void {
+  draft.record.interruptions += 1;
+  note(draft, { what: "resumed", note: "the worker that held it died" });
+}
+
+/** Its holder is gone. The permit goes whatever became of the row, or the store would wake the run for it again and again. */
+function takeExpired(draft: Draft, { seq, send }: PermitState): void {
+  draft.settledPermits.push(seq);
+  const call = draft.rows[seq - 1]?.call;
+  if (call?.state === "sent" && call.send === send) interrupt(draft, { seq, side: "action" }, false);
+  else note(draft, { what: "interrupted", seq });
+}
+
+/** A call sent by permit, of which the store knows none: nobody is at it. */
+function takeOverRemote(draft: Draft, seq: number, permits: readonly PermitState[]): void {
+  const { call } = rowAt(draft, seq);
+  const isHeld = permits.some((permit) => permit.seq === seq && permit.send === call.send);
+  if (call.state === "sent" && call.fence === null && !isHeld) interrupt(draft, { seq, side: "action" }, false);
+}
+
+/** The driver before may have died between its commit and adding the job. */
+function offerAgain(draft: Draft): void {
+  for (const seq of openSeqs(draft))
+    if (rowAt(draft, seq).call.state === "offered") repeatOffer(draft, rowAt(draft, seq));
+}
+
+// ---- what stops the run as a whole
+
+/** Its workers died while nothing was sent, too often to try again. */
+export function parkPoisoned(draft: Draft): void {
+  if (draft.record.interruptions < poisonLimit) return;
+  const message = `its worker died ${poisonLimit} times in a row while driving it`;
+  park(draft, { reason: "poison", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+}
+
+/** Why today's machine cannot go on from the snapshot; `null`: it can, or does not have to. */
+export function blockedBy(draft: Draft): string | null {
+  const { snapshot, unwind } = draft.record;
+  return snapshot === null || unwind !== null ? null : draft.input.machine.blocked(snapshot);
+}
+
+function parkBlocked(draft: Draft): void {
+  const message = blockedBy(draft) ?? "";
+  park(draft, { reason: "blocked", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+}

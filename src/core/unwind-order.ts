@@ -1,0 +1,67 @@
+/**
+ * The order of going back: strict reverse of the order of first `sent` (its revision, then seq); under `parallel-regions`
+ * rows of sibling regions side by side. Owns which rows are next. Linear in the number of rows.
+ *
+ * Siblings are told by what their rows keep: two regions of one parallel state, same entry, nothing nested deeper. Where
+ * that cannot be seen (regions within regions, one region entered again) the strict order is kept, which is always right.
+ */
+import { type Draft, rowAt, stepOf } from "./draft.ts";
+import { isUndone } from "./rows.ts";
+import type { Row } from "./run.ts";
+
+/**
+ * Visits each row that is not undone and that no later one holds back, latest first. A row that the visit leaves undone
+ * (`kept`, not needed) holds nothing back. Answers the seqs of the others.
+ */
+export function visitNext(draft: Draft, visit: (row: Row) => void): ReadonlySet<number> {
+  const apart = draft.input.machine.saga.unwind === "parallel-regions";
+  const next = new Set<number>();
+  const holding: Row[] = [];
+  for (const seq of latestFirst(draft)) {
+    if (isDone(draft, seq)) continue;
+    const row = rowAt(draft, seq);
+    if (holding.every((other) => apart && areSiblings(other, row))) {
+      visit(row);
+      if (isDone(draft, seq)) continue;
+      next.add(seq);
+    }
+    if (!apart) return next;
+    if (!holding.some((other) => isSamePlace(other, row))) holding.push(row);
+  }
+  return next;
+}
+
+function isDone(draft: Draft, seq: number): boolean {
+  const row = rowAt(draft, seq);
+  return isUndone(row, stepOf(draft, row));
+}
+
+/** Rows with something sent. They are nearly in order, which is what makes the sort linear. */
+function latestFirst(draft: Draft): readonly number[] {
+  const sent: Row[] = [];
+  for (const row of draft.rows) if (row.call.firstSentRevision !== null) sent.push(row);
+  return sent.sort(isLater).map((row) => row.seq);
+}
+
+function isLater(a: Row, b: Row): number {
+  return (b.call.firstSentRevision ?? 0) - (a.call.firstSentRevision ?? 0) || b.seq - a.seq;
+}
+
+function areSiblings(a: Row, b: Row): boolean {
+  const [of, within] = [a.region.at(-1), b.region.at(-1)];
+  if (of === undefined || within === undefined || of === within || a.regionEntry !== b.regionEntry) return false;
+  return isSameParallel(a.region, b.region) && parentOf(of) === parentOf(within);
+}
+
+/** Rows of one place hold back the same others. */
+function isSamePlace(a: Row, b: Row): boolean {
+  return a.regionEntry === b.regionEntry && a.region.length === b.region.length && a.region.at(-1) === b.region.at(-1);
+}
+
+function isSameParallel(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.slice(0, -1).every((region, depth) => region === b[depth]);
+}
+
+function parentOf(region: string): string {
+  return region.slice(0, region.lastIndexOf("."));
+}

@@ -1,0 +1,176 @@
+/** What must hold after every decision, whatever the saga and whatever happened (design sections 6 and 7; house rule R1 to R5). */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type CallOrder,
+  type DecideInput,
+  type Decision,
+  evolve,
+  hasEnded,
+  type LogEntry,
+  type Row,
+  type Run,
+} from "../../src/core/index.ts";
+import { rowIsOpen } from "../../src/core/rows.ts";
+
+export interface Checked {
+  readonly before: Run;
+  readonly decision: Decision;
+  readonly input: DecideInput;
+  /** Entries before this decision. */
+  readonly log: readonly LogEntry[];
+}
+
+export function checkDecision(checked: Checked): void {
+  const { decision, before } = checked;
+  const problems = [...rules].flatMap(([name, isBroken]) => (isBroken(checked) ? [name] : []));
+  if (problems.length === 0) return;
+  const rows = decision.run.rows
+    .map((row) => `${row.seq} ${row.step} ${row.call.state} ${row.undo?.state ?? ""}`)
+    .join("\n  ");
+  const { status, review } = decision.run.record;
+  throw new Error(
+    `broken: ${problems.join("; ")}\n  was ${before.record.status}, is ${status} ${review?.reason ?? ""}, then ${decision.then}, wanted ${decision.wanted}\n  ${rows}`,
+  );
+}
+
+/** `true`: broken. */
+const rules = new Map<string, (checked: Checked) => boolean>([
+  [
+    "the revision is the length of the log",
+    ({ decision: { run, commit }, log }) => commit !== null && run.record.revision !== log.length + 1,
+  ],
+  [
+    "the log entry carries the revision and the chain",
+    ({ decision: { commit } }) => commit !== null && !isChained(commit),
+  ],
+  ["rows are numbered without a gap", ({ decision: { run } }) => run.rows.some((row, index) => row.seq !== index + 1)],
+  ["the record counts its rows", ({ decision: { run } }) => run.record.rows !== run.rows.length],
+  [
+    "open holds exactly the rows that owe something",
+    ({ decision: { run } }) => !isDeepStrictEqual([...run.record.open], openOf(run)),
+  ],
+  ["evolve gives the run of the decision", ({ before, decision }) => !isEvolved(before, decision)],
+  [
+    "a call is made only for what the commit says is sent",
+    ({ decision }) => decision.calls.some((order) => !isGranted(order, decision)),
+  ],
+  [
+    "an offer is of an offered row",
+    ({ decision }) => decision.offers.some(({ seq, send }) => !isOffered(decision.run.rows[seq - 1], send)),
+  ],
+  [
+    "compensations go in strict reverse",
+    ({ decision, input }) =>
+      decision.calls.some((order) => order.kind === "undo" && isOutOfOrder(order, decision.run, input)),
+  ],
+  ["a run that waits for nobody is due", ({ decision }) => isLost(decision)],
+  ["what is held is under way or wanted", (checked) => isIdle(checked)],
+  ["nothing stays due that was decided on", (checked) => isHot(checked)],
+  [
+    "an ended run has nothing open",
+    ({ decision: { run } }) => hasEnded(run.record.status) && run.record.open.length > 0,
+  ],
+  ["an unwound run has an answer for every effect", ({ decision: { run }, input }) => isUnfinished(run, input)],
+  ["needs_review says what for, and how out of it", ({ decision: { run } }) => !isAskedWell(run)],
+  [
+    "waiting says what for",
+    ({ decision: { run } }) => (run.record.status === "waiting") !== (run.record.waitingFor !== null),
+  ],
+  [
+    "the open review can be answered",
+    ({ decision: { run, commit } }) => commit !== null && !isDeepStrictEqual([...commit.openSlots], slotsOf(run)),
+  ],
+  [
+    "an ending or parking commit has seen the inbox",
+    ({ decision: { run, commit } }) =>
+      commit !== null && !commit.mustSee && (hasEnded(run.record.status) || run.record.review !== null),
+  ],
+  [
+    "an ended run has left nothing unread",
+    ({ decision: { run, commit } }) => commit !== null && hasEnded(run.record.status) && run.inbox.length > 0,
+  ],
+]);
+
+function isChained({ log, record, expects }: NonNullable<Decision["commit"]>): boolean {
+  return log.revision === expects + 1 && record.revision === log.revision && record.logDigest === log.digest;
+}
+
+function openOf({ rows }: Run): readonly number[] {
+  return rows.filter(rowIsOpen).map((row) => row.seq);
+}
+
+function isEvolved(before: Run, { commit, run }: Decision): boolean {
+  if (commit === null) return isDeepStrictEqual(run.record, before.record) && isDeepStrictEqual(run.rows, before.rows);
+  // Entries that came with the facts are in the store's inbox already.
+  const read = new Set(before.inbox.map((entry) => entry.position));
+  const { record, rows, inbox } = evolve(before, commit);
+  const kept = run.inbox.filter((entry) => read.has(entry.position));
+  return isDeepStrictEqual({ record, rows, inbox }, { record: run.record, rows: run.rows, inbox: kept });
+}
+
+function isGranted({ kind, seq, side, send }: CallOrder, { run, commit }: Decision): boolean {
+  const row = run.rows[seq - 1];
+  const call = side === "action" ? row?.call : row?.undo?.call;
+  if (call === undefined || call === null || call.send !== send) return false;
+  if (kind === "probe") return call.state === "unknown";
+  const isWritten = commit?.rows.some((written) => written.seq === seq) === true;
+  return isWritten && call.state === "sent" && (side === "action" || row?.undo?.state === "sent");
+}
+
+function isOffered(row: Row | undefined, send: number): boolean {
+  return row?.call.state === "offered" && row.call.send === send;
+}
+
+/** Only rows that stand in no parallel region, or in the same ones, are compared: their order is strict in any case. */
+function isOutOfOrder({ seq }: CallOrder, run: Run, { machine }: DecideInput): boolean {
+  const row = run.rows[seq - 1];
+  if (row === undefined || run.record.unwind === null) return false;
+  const strict = machine.saga.unwind === "reverse";
+  return run.rows.some((other) => {
+    const comparable =
+      strict || other.region.length === 0 || row.region.length === 0 || isDeepStrictEqual(other.region, row.region);
+    return comparable && isLater(other, row) && !isSettled(other, machine);
+  });
+}
+
+function isLater(other: Row, row: Row): boolean {
+  const [a, b] = [other.call.firstSentRevision, row.call.firstSentRevision];
+  return a !== null && b !== null && (a > b || (a === b && other.seq > row.seq));
+}
+
+function isSettled({ call, undo, step }: Row, machine: DecideInput["machine"]): boolean {
+  if (undo !== null) return ["done", "not_needed", "kept", "skipped", "accepted"].includes(undo.state);
+  const hasNone = call.effect === "none" || machine.saga.steps[step]?.effect === "none";
+  return call.state === "not_applied" || call.state === "withdrawn" || (call.state === "succeeded" && hasNone);
+}
+
+function isLost({ run, then, wanted }: Decision): boolean {
+  if (then === "hold" || wanted !== null) return false;
+  const { status, waitingFor } = run.record;
+  if (hasEnded(status) || status === "needs_review" || status === "paused") return false;
+  return !(status === "waiting" && waitingFor === "event");
+}
+
+function isIdle({ decision: { then, calls, wanted, run }, input }: Checked): boolean {
+  if (then !== "hold" || calls.length > 0 || input.inFlight.size > 0 || wanted !== null) return false;
+  return !run.rows.some((row) => row.call.fence === input.fence || row.undo?.call?.fence === input.fence);
+}
+
+/** A tick would find the same thing again, at once. */
+function isHot({ decision: { then, commit, wanted, calls }, input: { now } }: Checked): boolean {
+  return then === "hold" && commit === null && calls.length === 0 && wanted !== null && wanted <= now;
+}
+
+function isUnfinished(run: Run, { machine }: DecideInput): boolean {
+  const { status, unwind } = run.record;
+  if (unwind === null || !hasEnded(status)) return false;
+  return run.rows.some((row) => row.call.firstSentRevision !== null && !isSettled(row, machine));
+}
+
+function isAskedWell({ record: { status, review } }: Run): boolean {
+  return (status === "needs_review") === (review !== null) && (review === null || review.verbs.includes("close"));
+}
+
+function slotsOf({ record: { review } }: Run): readonly string[] {
+  return review === null ? [] : [`review:${review.n}`];
+}

@@ -1,0 +1,121 @@
+/**
+ * What the outside could have seen of a run's calls, kept apart from the ledger: which sends there were and what is known of
+ * each. It throws where core has a call made that could do harm.
+ *
+ * O1 a `once` call is never made while an earlier send of it may have happened, or has. O2 a `keyed` one is repeated only
+ * while the other side surely knows the key. O3 nothing known to have happened is called again. O4 a compensation never runs
+ * while a send of the action could still arrive, unless the other side will know its key.
+ */
+import type { CallOrder, DriverFact, InboxEntry, Machine, Row, Run } from "../../src/core/index.ts";
+
+interface Send {
+  readonly send: number;
+  readonly at: number;
+  readonly deadline: number;
+  readonly operationId: string;
+  fate: "out" | "no" | "yes";
+}
+
+export class Witness {
+  readonly #sends = new Map<string, Send[]>();
+  /** When the probe under way was asked, by place. */
+  readonly #asked = new Map<string, number>();
+
+  ordered(order: CallOrder, run: Run, machine: Machine, now: number): void {
+    const row = run.rows[order.seq - 1] as Row;
+    const place = `${order.side}:${order.seq}`;
+    if (order.kind === "probe") {
+      this.#asked.set(place, now);
+      return;
+    }
+    const call = order.side === "action" ? row.call : row.undo?.call;
+    if (call === null || call === undefined) throw new Error(`${place} has no call`);
+    this.#mayCall(place, order, row, machine, now);
+    if (order.kind === "undo") this.#mayUndo(row, machine, now);
+    this.granted(place, { send: order.send, at: now, deadline: call.deadline ?? now, operationId: order.operationId });
+  }
+
+  granted(place: string, send: Omit<Send, "fate">): void {
+    this.#at(place).push({ ...send, fate: "out" });
+  }
+
+  #mayCall(place: string, order: CallOrder, row: Row, machine: Machine, now: number): void {
+    const { kind, operationId } = order;
+    const all = this.#at(place);
+    const doubtful = all.filter((send) => send.fate === "out");
+    const step = machine.saga.steps[row.step];
+    const spec = kind === "undo" ? step?.compensation : step;
+    const stored = kind === "undo" ? row.undo?.call?.effect : row.call.effect;
+    if (stored !== "none" && all.some((send) => send.fate === "yes"))
+      throw new Error(`${place} happened and is called again`);
+    if (stored === "once" && doubtful.length > 0)
+      throw new Error(`${place} is once, may have happened and is called again`);
+    if (stored !== "keyed" || doubtful.length === 0) return;
+    const first = all.find((send) => send.operationId === operationId)?.at ?? now;
+    if (now + (spec?.timeoutMs ?? 0) >= first + (spec?.keyTtlMs ?? 0))
+      throw new Error(`the key of ${place} has expired`);
+  }
+
+  #mayUndo(row: Row, machine: Machine, now: number): void {
+    const step = machine.saga.steps[row.step];
+    const { state, effect } = row.call;
+    if (state !== "succeeded" && !(state === "unknown" && step?.compensateIfUnknown === true)) {
+      throw new Error(`row ${row.seq} is undone while ${state}`);
+    }
+    const sends = this.#at(`action:${row.seq}`);
+    const first = Math.min(...sends.map((send) => send.at));
+    const coming = sends.filter((send) => send.fate === "out" && send.deadline > now);
+    const harmless = state === "succeeded" && effect === "keyed";
+    const bad = coming.find((send) => !harmless || send.deadline >= first + (step?.keyTtlMs ?? 0));
+    if (bad !== undefined) throw new Error(`row ${row.seq} is undone while send ${bad.send} could still arrive`);
+  }
+
+  /** The process that made these calls is gone: nobody knows (so they stay out). */
+  lost(orders: Iterable<CallOrder>): void {
+    for (const order of orders) if (order.kind === "probe") this.#asked.delete(`${order.side}:${order.seq}`);
+  }
+
+  heard(fact: DriverFact, run: Run): void {
+    if (fact.type === "result") this.#word(`${fact.side}:${fact.seq}`, fact.send, fact.result.kind);
+    if (fact.type !== "probed") return;
+    const place = `${fact.side}:${fact.seq}`;
+    if (run.rows[fact.seq - 1] === undefined) return;
+    if (fact.answer === "happened") this.#happened(place);
+    if (fact.answer === "absent") this.#absent(place, this.#asked.get(place) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  sent({ body }: InboxEntry, run: Run): void {
+    if (body.type === "late" || body.type === "settle")
+      this.#word(`${body.side}:${body.seq}`, body.send, body.result.kind);
+    if (body.type !== "verb" || body.verb.verb !== "resolve") return;
+    const { seq = null, side = null } = run.record.review ?? {};
+    if (seq === null || side === null) return;
+    if (body.verb.as === "happened") this.#happened(`${side}:${seq}`);
+    else this.#absent(`${side}:${seq}`, Number.POSITIVE_INFINITY);
+  }
+
+  #word(place: string, number: number, kind: string): void {
+    const send = this.#at(place).find((one) => one.send === number);
+    if (send === undefined) return;
+    if (kind === "succeeded" || kind === "unusable") send.fate = "yes";
+    if ((kind === "not_applied" || kind === "not_called" || kind === "defect") && send.fate === "out") send.fate = "no";
+  }
+
+  /** One of those in doubt is it. Where there are several nobody knows which: all of them may still arrive. */
+  #happened(place: string): void {
+    const doubtful = this.#at(place).filter((send) => send.fate === "out");
+    if (doubtful.length === 1) for (const send of doubtful) send.fate = "yes";
+  }
+
+  #absent(place: string, asked: number): void {
+    for (const send of this.#at(place)) if (send.fate === "out" && send.deadline <= asked) send.fate = "no";
+  }
+
+  #at(place: string): Send[] {
+    const known = this.#sends.get(place);
+    if (known !== undefined) return known;
+    const fresh: Send[] = [];
+    this.#sends.set(place, fresh);
+    return fresh;
+  }
+}

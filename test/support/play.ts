@@ -1,0 +1,409 @@
+/**
+ * Plays one run against core alone, under virtual time: what a driver, a store and the outside would do, as plain values.
+ * Every decision is made twice on a frozen run (D1), goes through JSON (R5), and is held to the invariants of
+ * `play-invariants.ts`.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  begin,
+  type CallOrder,
+  type CallResult,
+  type DecideInput,
+  type Decision,
+  type DriverFact,
+  decide,
+  type InboxBody,
+  type InboxEntry,
+  type LogEntry,
+  type Machine,
+  machineOf,
+  type PermitState,
+  type Row,
+  type Run,
+  type Taken,
+  type VerbCommand,
+} from "../../src/core/index.ts";
+import type { Json, Saga } from "../../src/saga/index.ts";
+import { checkDecision } from "./play-invariants.ts";
+import { Witness } from "./play-witness.ts";
+
+export const epochMs = 1_000_000;
+
+export interface PlayOptions {
+  readonly input?: Json;
+  readonly settings?: Partial<DecideInput["settings"]>;
+  readonly machine?: Machine;
+  /** Store time from which it may begin; at once unless given. */
+  readonly startAt?: number;
+  /** Do not begin yet. */
+  readonly idle?: boolean;
+}
+
+export const settings = {
+  startWithinMs: 2_000,
+  abortGraceMs: 1_000,
+  inlineWaitMs: 2_000,
+  quiesceMs: 5_000,
+  barrierMs: 1_500,
+};
+
+export class Play {
+  run: Run;
+  readonly log: LogEntry[];
+  now = epochMs;
+  fence = 0;
+  /** The lease is held. */
+  held = false;
+  random = 0.5;
+  machine: Machine;
+  /** Calls and probes under way. */
+  readonly inFlight = new Map<string, CallOrder>();
+  /** All calls ordered so far, as `charge`, `undo charge`, `probe charge`. */
+  readonly ordered: string[] = [];
+  readonly orders: CallOrder[] = [];
+  readonly permits = new Map<number, PermitState>();
+  /** Step jobs offered so far, by step. */
+  readonly offered: string[] = [];
+  aborted: string[] = [];
+  last: Decision | null = null;
+  /** When the run next wants attention by itself, while nobody holds it. */
+  due: number | null = null;
+  readonly #settings: DecideInput["settings"];
+  readonly #witness = new Witness();
+  #stopping = false;
+  #position = 0;
+  #commits = 0;
+
+  constructor(saga: Saga, options: PlayOptions = {}) {
+    this.machine = options.machine ?? machineOf(saga.spec);
+    this.#settings = { ...settings, ...options.settings };
+    const { record, log } = begin({
+      machine: this.machine,
+      hash: "hash",
+      tenant: "default",
+      id: "r1",
+      input: options.input ?? {},
+      priority: 0,
+      now: this.now,
+      startAt: options.startAt ?? this.now,
+    });
+    this.run = { record, rows: [], inbox: [] };
+    this.log = [log];
+    if (options.idle !== true) this.acquire();
+  }
+
+  // ---- what a test looks at
+
+  get status() {
+    return this.run.record.status;
+  }
+  get rollback() {
+    return this.run.record.rollback;
+  }
+  get review() {
+    return this.run.record.review;
+  }
+  row(step: string, occurrence = 1): Row {
+    const found = this.run.rows.find((row) => row.step === step && row.occurrence === occurrence);
+    if (found === undefined) throw new Error(`no row of ${step}`);
+    return found;
+  }
+  /** What was logged, as one word each: `sent 1`, `outcome 1 unknown probe`. */
+  taken(): readonly Taken[] {
+    return this.log.flatMap((entry) => entry.taken);
+  }
+  /** Steps whose action or compensation is under way: `charge`, `undo charge`, `probe charge`. */
+  flying(): readonly string[] {
+    return [...this.inFlight.values()].map((order) => this.nameOf(order));
+  }
+
+  // ---- the driver
+
+  /** Wins the lease. `died`: the owner before is known to be dead; `undefined`: the lease had been given back. */
+  acquire(takenFrom: { readonly died: boolean } | null = null): Decision {
+    this.fence += 1;
+    this.held = true;
+    this.#stopping = false;
+    this.inFlight.clear();
+    const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
+    const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
+    return this.step({ type: "acquired", takenFrom: from, permits });
+  }
+
+  /** The process that held the run is gone; another one takes over. */
+  takeOver(how: { readonly died: boolean } = { died: true }): Decision {
+    this.#witness.lost(this.inFlight.values());
+    return this.acquire(how);
+  }
+
+  stop(): Decision {
+    this.#stopping = true;
+    return this.step();
+  }
+
+  tick(): Decision {
+    return this.step({ type: "tick" });
+  }
+
+  /** Decides, writes, and does what follows. */
+  step(...facts: readonly DriverFact[]): Decision {
+    for (const fact of facts) this.#witness.heard(fact, this.run);
+    let told: readonly DriverFact[] = this.#stopping ? [...facts, { type: "stopping" }] : facts;
+    let decision = this.#decide(told);
+    const permitted = decision.commit?.withdraw.flatMap(({ seq, send }) => {
+      const permit = this.permits.get(seq);
+      return permit?.send === send ? [permit] : [];
+    });
+    if (permitted !== undefined && permitted.length > 0) {
+      told = [...told, { type: "permitted", permits: permitted }];
+      decision = this.#decide(told);
+      if (decision.commit?.withdraw.some(({ seq, send }) => this.permits.get(seq)?.send === send) === true) {
+        throw new Error("a permitted row is withdrawn again");
+      }
+    }
+    this.#apply(decision);
+    return decision;
+  }
+
+  #decide(facts: readonly DriverFact[]): Decision {
+    const input: DecideInput = {
+      machine: this.machine,
+      namespace: "ns",
+      settings: this.#settings,
+      now: this.now,
+      commitId: `c${this.#commits}`,
+      random: this.random,
+      actor: "w",
+      fence: this.fence,
+      inFlight: new Set(this.inFlight.keys()),
+    };
+    const run = frozen(this.run);
+    const decision = decide(run, facts, input);
+    const again = decide(run, facts, input);
+    if (!isDeepStrictEqual(plain(decision), plain(again))) throw new Error("the same decision came out otherwise");
+    checkDecision({ before: run, decision, input, log: this.log });
+    return decision;
+  }
+
+  #apply(decision: Decision): void {
+    const { commit, then } = decision;
+    this.last = decision;
+    this.run = plain(decision.run);
+    if (!isDeepStrictEqual(this.run, decision.run)) throw new Error("the run is not JSON");
+    if (commit !== null) {
+      this.#commits += 1;
+      this.log.push(plain(commit.log));
+      for (const seq of commit.settledPermits) this.permits.delete(seq);
+    }
+    for (const key of decision.abort) this.aborted.push(key);
+    for (const order of decision.calls) this.#order(order);
+    for (const offer of decision.offers) this.offered.push(this.run.rows[offer.seq - 1]?.step ?? "");
+    if (then === "hold") return;
+    this.held = false;
+    this.due = decision.wanted;
+  }
+
+  #order(order: CallOrder): void {
+    const key = `${order.kind}:${order.seq}`;
+    if (this.inFlight.has(key)) throw new Error(`${key} is ordered twice`);
+    this.#witness.ordered(order, this.run, this.machine, this.now);
+    this.inFlight.set(key, order);
+    this.orders.push(order);
+    this.ordered.push(this.nameOf(order));
+  }
+
+  nameOf({ kind, seq, side }: Pick<CallOrder, "kind" | "seq" | "side">): string {
+    const step = this.run.rows[seq - 1]?.step ?? "?";
+    if (kind === "probe") return side === "undo" ? `probe undo ${step}` : `probe ${step}`;
+    return kind === "undo" ? `undo ${step}` : step;
+  }
+
+  // ---- the outside
+
+  /** The call of that step's action (or, `undo charge`, its compensation) comes back. */
+  answer(name: string, result: CallResult): Decision {
+    const order = this.#land(name);
+    return this.step(resultOf(order, result));
+  }
+
+  /** Several come back at once, in this order. */
+  answers(...results: readonly (readonly [string, CallResult])[]): Decision {
+    return this.step(...results.map(([name, result]) => resultOf(this.#land(name), result)));
+  }
+
+  /** A probe comes back. */
+  probe(name: string, answer: "happened" | "absent" | "cannot_tell", output: Json = { id: "found" }): Decision {
+    const { seq, side } = this.#land(`probe ${name}`);
+    const known = answer === "happened" && side === "action" ? output : null;
+    return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null });
+  }
+
+  /** A probe finds the effect, with an output that fits nothing. */
+  probeUnusable(name: string): Decision {
+    const { seq, side } = this.#land(`probe ${name}`);
+    return this.step({
+      type: "probed",
+      seq,
+      side,
+      answer: "happened",
+      output: 7,
+      unusable: true,
+      note: "not an object",
+    });
+  }
+
+  #land(name: string): CallOrder {
+    const found = [...this.inFlight].find(([, order]) => this.nameOf(order) === name);
+    if (found === undefined) throw new Error(`${name} is not under way, only ${this.flying().join(", ") || "nothing"}`);
+    this.inFlight.delete(found[0]);
+    return found[1];
+  }
+
+  // ---- time
+
+  /** Time passes; what falls due meanwhile is seen to, by this driver or by the next one. */
+  advance(ms: number): void {
+    const end = this.now + ms;
+    for (let turns = 0; ; turns += 1) {
+      if (turns > 500) throw new Error("it is due again and again");
+      const next = this.#nextAt();
+      if (next === null || next > end) break;
+      this.now = Math.max(this.now, next);
+      this.#attend();
+    }
+    this.now = end;
+  }
+
+  #nextAt(): number | null {
+    return this.held ? (this.last?.wanted ?? null) : this.due;
+  }
+
+  #attend(): void {
+    if (this.held) this.tick();
+    else this.acquire();
+  }
+
+  // ---- the inbox
+
+  /** An entry arrives, and whoever holds the run hears of it (or is woken). */
+  send(slot: string, body: InboxBody, by = "ops"): Decision {
+    this.#position += 1;
+    const entry: InboxEntry = {
+      slot,
+      position: this.#position,
+      commandId: `m${this.#position}`,
+      at: this.now,
+      by,
+      body,
+    };
+    this.#witness.sent(entry, this.run);
+    if (this.held) return this.step({ type: "inbox", entries: [entry] });
+    this.run = { ...this.run, inbox: [...this.run.inbox, entry] };
+    return this.acquire();
+  }
+  event(type: string, payload: Json = {}, id = `e${this.#position}`): Decision {
+    return this.send(`event:${id}`, { type: "event", event: type, payload });
+  }
+  cancel(reason = "not wanted"): Decision {
+    return this.send("cancel", { type: "cancel", mode: "compensate", reason });
+  }
+  pause(): Decision {
+    return this.send(`control:p${this.#position}`, { type: "control", control: "pause", reason: "look" });
+  }
+  resume(): Decision {
+    return this.send(`control:r${this.#position}`, { type: "control", control: "resume", reason: "seen" });
+  }
+  /** A verb on the open review. */
+  verb(command: VerbCommand): Decision {
+    return this.send(`review:${this.review?.n ?? 0}`, { type: "verb", verb: command });
+  }
+  /** A worker that had lost the run says what became of a send. */
+  late(step: string, send: number, result: CallResult, side: "action" | "undo" = "action"): Decision {
+    const { seq } = this.row(step);
+    return this.send(`late:${seq}:${send}:${side}`, { type: "late", seq, send, side, result });
+  }
+  /** The worker of a named queue says what became of a send. */
+  settle(step: string, result: CallResult, send = this.row(step).call.send): Decision {
+    const { seq } = this.row(step);
+    return this.send(`settle:${seq}:${send}`, { type: "settle", seq, send, side: "action", result });
+  }
+
+  /** A worker of a named queue wins the permit. */
+  permit(step: string, leaseMs = 10_000): void {
+    const { seq, call } = this.row(step);
+    const times = { until: this.now + leaseMs, sentAt: this.now, deadline: this.now + 43_000 };
+    this.#witness.granted(`action:${seq}`, {
+      send: call.send,
+      at: this.now,
+      deadline: times.deadline,
+      operationId: "",
+    });
+    this.permits.set(seq, { seq, send: call.send, side: "action", token: "t", owner: "gpu", ...times, expired: false });
+  }
+}
+
+function resultOf({ seq, send, side }: CallOrder, result: CallResult): DriverFact {
+  return { type: "result", seq, send, side, result };
+}
+
+// ---- results
+
+export const ok = (id = "x"): CallResult => ({ kind: "succeeded", output: { id } });
+export const done: CallResult = { kind: "succeeded", output: null };
+type Failed = Extract<CallResult, { kind: "not_applied" | "unknown" }>;
+const failure = (kind: Failed["kind"], more: Partial<Failed> = {}): Failed => ({
+  kind,
+  code: null,
+  message: kind,
+  final: false,
+  reason: "error",
+  retryAfterMs: null,
+  ...more,
+});
+/** Nothing happened, the policy says when to try again. */
+export const notApplied = (more: Partial<Failed> = {}): CallResult => failure("not_applied", more);
+/** `fail()`: nothing happened and nothing will. */
+export const refused = (message = "declined"): CallResult =>
+  failure("not_applied", { final: true, reason: "fail", message });
+/** It may have happened. */
+export const timedOut = (more: Partial<Failed> = {}): CallResult => failure("unknown", { reason: "timeout", ...more });
+/** `fail(reason, { mayHaveHappened: true })` */
+export const refusedMaybe: CallResult = failure("unknown", { final: true, reason: "fail", message: "gone wrong" });
+export const unusable: CallResult = { kind: "unusable", output: 7, problem: "not an object" };
+export const notCalled = (reason = "too late"): CallResult => ({ kind: "not_called", reason });
+export const defect: CallResult = { kind: "defect", message: "the input does not fit" };
+
+// ---- verbs
+
+export const resolveHappened = (output: Json = { id: "told" }): VerbCommand => ({
+  verb: "resolve",
+  as: "happened",
+  output,
+  reference: "ref-1",
+  evidence: "seen",
+});
+export const resolveAbsent: VerbCommand = {
+  verb: "resolve",
+  as: "absent",
+  output: null,
+  reference: null,
+  evidence: "not there",
+};
+export const retry = (input?: Json): VerbCommand => ({ verb: "retry", input, reason: "again" });
+export const probeNow: VerbCommand = { verb: "probe" };
+export const skip: VerbCommand = { verb: "skip", reason: "by hand" };
+export const close: VerbCommand = { verb: "close", reason: "enough" };
+
+// ---- values
+
+function plain<Value>(value: Value): Value {
+  // What core hands over is JSON but for its functions' shape; a copy has the same type.
+  return JSON.parse(JSON.stringify(value)) as Value;
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) frozen(inner);
+  return value;
+}
