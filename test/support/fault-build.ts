@@ -1,0 +1,76 @@
+/**
+ * Bundles the child processes of the fault tests, each into one file: started from source a process needs some 3 s of CPU,
+ * bundled 0.7 s, and there are nearly a hundred of them. The files are kept by the content of what went into them.
+ */
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const cache = join(root, "node_modules/.cache/reprise-fault");
+const sources = ["src", "test/fault", "test/support"];
+const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" } as const;
+const conditions = ["source", "node", "import", "default"];
+const keptMs = 60 * 60_000;
+
+export interface BuiltChildren {
+  readonly worker: string;
+  readonly client: string;
+}
+
+/** Builds them unless they were built from the same sources before. */
+export async function builtChildren(): Promise<BuiltChildren> {
+  const directory = join(cache, await hashOfSources());
+  if (!(await isThere(directory))) await buildInto(directory);
+  return { worker: join(directory, "worker.mjs"), client: join(directory, "client.mjs") };
+}
+
+async function buildInto(directory: string): Promise<void> {
+  await forgetOld();
+  const draft = `${directory}.${process.pid}`;
+  await build({
+    configFile: false,
+    logLevel: "warn",
+    root,
+    resolve: { conditions },
+    ssr: { noExternal: true, target: "node", resolve: { conditions } },
+    build: {
+      ssr: true,
+      target: "node20",
+      outDir: draft,
+      minify: false,
+      rollupOptions: { input: children, output: { entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } },
+    },
+  });
+  // The store reads its scripts from beside the file it is in.
+  await cp(join(root, "src/store/lua"), join(draft, "lua"), { recursive: true });
+  await rename(draft, directory).catch(() => rm(draft, { recursive: true })); // somebody else was quicker
+}
+
+async function hashOfSources(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const source of sources) {
+    const files = await readdir(join(root, source), { recursive: true, withFileTypes: true });
+    const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
+    for (const path of paths.sort()) hash.update(relative(root, path)).update(await readFile(path));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function forgetOld(): Promise<void> {
+  await mkdir(cache, { recursive: true });
+  for (const name of await readdir(cache)) {
+    const path = join(cache, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > keptMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

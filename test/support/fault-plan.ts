@@ -1,0 +1,130 @@
+/**
+ * The words that a fault test and the processes it starts share: where a process is to die, what it says just before,
+ * and what is asked of it by IPC. Owns no behaviour.
+ */
+import { appendFileSync } from "node:fs";
+import type { Settings } from "../../src/config.ts";
+
+/**
+ * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
+ * world, which needs no plan. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ */
+export type Point =
+  | "P00"
+  | "P01"
+  | "P02"
+  | "P03"
+  | "P04"
+  | "P05"
+  | "P06"
+  | "P09"
+  | "P10"
+  | "P11"
+  | "P12"
+  | "P13"
+  | "P14"
+  | "C01"
+  | "C02"
+  | "C03"
+  | "C04"
+  | "C05"
+  | "granted";
+
+/** Where a process is to end (or to stand still until it is resumed). */
+export interface Plan {
+  readonly point: Point;
+  /** The step, where the point is one of a call. */
+  readonly step?: string;
+  /** Of the times the point is passed, the one that is meant. 1 when left out. */
+  readonly nth?: number;
+  readonly signal?: "SIGKILL" | "SIGSTOP";
+}
+
+/** Written just before the signal: exactly which point was hit. */
+export interface Hit {
+  readonly pid: number;
+  readonly point: Point;
+  readonly step: string | null;
+  readonly nth: number;
+  readonly signal: "SIGKILL" | "SIGSTOP";
+}
+
+/** What a child process is told when it starts, as JSON in `REPRISE_FAULT`. */
+export interface Orders {
+  readonly redis: string;
+  readonly world: string;
+  /** Where hits are written: a file, because a message could die with its process. */
+  readonly hits: string;
+  readonly plan: Plan | null;
+}
+
+export const ordersVariable = "REPRISE_FAULT";
+
+export function readOrders(): Orders {
+  return JSON.parse(process.env[ordersVariable] ?? "null") as Orders; // written by the harness, same version
+}
+
+/** What a worker process is asked. One process may serve many namespaces, each by a worker of its own. */
+export type WorkerRequest = { readonly serve: string } | { readonly leave: string };
+/** What it answers. `owner` is the incarnation that the log names as actor. */
+export type WorkerReply =
+  | { readonly ready: true }
+  | { readonly serving: string; readonly owner: string; readonly pid: number }
+  | { readonly left: string };
+
+/** What a client process is asked. */
+export interface ClientRequest {
+  readonly namespace: string;
+  readonly saga: string;
+  readonly id: string;
+  readonly refuse: boolean;
+  /** Sends this event instead of starting the run. */
+  readonly signal?: string;
+}
+export type ClientReply = { readonly ready: true } | { readonly answered: string };
+
+export const tenant = "t";
+
+/**
+ * Short bounds, so that a takeover takes seconds. A busy machine must not look like a dead worker: a process has
+ * 1.2 s (lease - margin) of silence before it stops trusting itself.
+ */
+export const settings: Settings = {
+  leaseMs: 2_000,
+  renewMs: 200,
+  marginMs: 800,
+  commandTimeoutMs: 600,
+  sweepMs: 150,
+  inlineWaitMs: 300,
+  startWithinMs: 1_500,
+  barrierMs: 800,
+  abortGraceMs: 300,
+  quiesceMs: 1_000,
+  shutdownMs: 3_000,
+  maxPayloadBytes: 65_536,
+};
+
+/** Counts how often each point is passed, and carries the plan out. */
+export class Gate {
+  readonly #plan: Plan | null;
+  readonly #file: string;
+  #passed = 0;
+
+  constructor({ plan, hits }: Pick<Orders, "plan" | "hits">) {
+    this.#plan = plan;
+    this.#file = hits;
+  }
+
+  /** Never resolves at the place where the process is to die. */
+  async pass(point: Point, step: string | null = null): Promise<void> {
+    const plan = this.#plan;
+    if (plan === null || plan.point !== point || (plan.step ?? step) !== step) return;
+    this.#passed += 1;
+    if (this.#passed !== (plan.nth ?? 1)) return;
+    const signal = plan.signal ?? "SIGKILL";
+    const hit: Hit = { pid: process.pid, point, step, nth: this.#passed, signal };
+    appendFileSync(this.#file, `${JSON.stringify(hit)}\n`);
+    process.kill(process.pid, signal);
+    if (signal === "SIGKILL") await new Promise<never>(() => undefined);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The ports of a process that is to die at a chosen point, wrapped around the real ones. Faults are made here and nowhere
+ * in the product. Owns where each crash point is (issue 2, "Proven"); the gate (fault-plan.ts) owns what happens there.
+ */
+import type {
+  Commit,
+  CommitAnswer,
+  ConsumerFactory,
+  LogEntry,
+  Row,
+  Store,
+  Timed,
+  WakeUps,
+} from "../../src/core/index.ts";
+import { hasEnded } from "../../src/core/index.ts";
+import type { Gate } from "./fault-plan.ts";
+import type { FaultServices } from "./fault-sagas.ts";
+
+/** The target with some of its methods replaced. */
+function over<Target extends object>(target: Target, changed: Partial<Target>): Target {
+  return new Proxy(target, {
+    get: (of, name) => {
+      if (Object.hasOwn(changed, name)) return Reflect.get(changed, name);
+      const value: unknown = Reflect.get(of, name);
+      return typeof value === "function" ? value.bind(of) : value;
+    },
+  });
+}
+
+/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05. */
+export function gatedStore(store: Store, gate: Gate): Store {
+  return over(store, {
+    acquire: async (command) => {
+      const answer = await store.acquire(command);
+      if (answer.answer === "OK") await gate.pass("P04");
+      return answer;
+    },
+    commit: async (command) => {
+      await beforeCommit(command.commit, gate);
+      const answer = await store.commit(command);
+      await afterCommit(command.commit, answer, gate);
+      return answer;
+    },
+    release: async (...args) => {
+      await gate.pass("P14");
+      return await store.release(...args);
+    },
+  });
+}
+
+async function beforeCommit({ log, release, record, rows }: Commit, gate: Gate): Promise<void> {
+  await gate.pass("P05");
+  if (log.to === "unwinding" && log.from !== "unwinding") await gate.pass("C01");
+  if (release && !hasEnded(record.status)) await gate.pass("P14");
+  for (const step of undoneBy(log, rows, "halted")) await gate.pass("C05", step);
+}
+
+async function afterCommit({ log, record, rows }: Commit, { answer }: Timed<CommitAnswer>, gate: Gate): Promise<void> {
+  if (answer !== "OK" && answer !== "DUP") return;
+  for (const taken of log.taken) {
+    if (taken.what === "outcome") await gate.pass("P10", stepOf(rows, taken.seq));
+    if (taken.what === "sent") await gate.pass("granted", stepOf(rows, taken.seq));
+  }
+  for (const step of undoneBy(log, rows, "done")) await gate.pass("C04", step);
+  if (hasEnded(record.status)) await gate.pass("P13");
+}
+
+function undoneBy(log: LogEntry, rows: readonly Row[], state: "done" | "halted"): readonly string[] {
+  return log.taken.flatMap((taken) =>
+    taken.what === "undo" && taken.state === state ? [stepOf(rows, taken.seq)] : [],
+  );
+}
+
+/** What a commit says about a row, the row goes with it. */
+function stepOf(rows: readonly Row[], seq: number): string {
+  return rows.find((row) => row.seq === seq)?.step ?? `row ${seq}`;
+}
+
+/** A worker's queue: P11. */
+export function gatedWakeUps(wakeUps: WakeUps, gate: Gate): WakeUps {
+  return over(wakeUps, {
+    wake: async (wakes) => {
+      await gate.pass("P11");
+      await wakeUps.wake(wakes);
+    },
+  });
+}
+
+/** A worker's deliveries: P03, P12. */
+export function gatedConsumers(consumers: ConsumerFactory, gate: Gate): ConsumerFactory {
+  return (wanted) =>
+    consumers({
+      ...wanted,
+      onWake: async (run) => {
+        await gate.pass("P03");
+        await wanted.onWake(run);
+        await gate.pass("P12");
+      },
+    });
+}
+
+/** What a worker's steps call: P06 and P09 of actions, C02 and C03 of compensations. */
+export function gatedServices(services: FaultServices, gate: Gate): FaultServices {
+  return {
+    make: async (step, args, options) => {
+      await gate.pass("P06", step);
+      const made = await services.make(step, args, options);
+      await gate.pass("P09", step);
+      return made;
+    },
+    undo: async (step, args, options) => {
+      await gate.pass("C02", step);
+      const undone = await services.undo(step, args, options);
+      await gate.pass("C03", step);
+      return undone;
+    },
+    find: (...args) => services.find(...args),
+  };
+}
+
+/** A client's ports: P00, P01, P02, and P11 for the wake-up of a wait. */
+export function gatedClientPorts(
+  store: Store,
+  wakeUps: WakeUps,
+  gate: Gate,
+): { readonly store: Store; readonly wakeUps: WakeUps } {
+  return {
+    store: over(store, {
+      create: async (command) => {
+        await gate.pass("P00");
+        return await store.create(command);
+      },
+    }),
+    wakeUps: over(wakeUps, {
+      wake: async (wakes) => {
+        await gate.pass("P01");
+        await gate.pass("P11");
+        await wakeUps.wake(wakes);
+        await gate.pass("P02");
+      },
+    }),
+  };
+}
