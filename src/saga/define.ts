@@ -7,7 +7,7 @@ import type { ZodType } from "zod";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
-import { isObjectSchema, schemaProblems } from "./schema.ts";
+import { payloadProblem, schemaProblems } from "./schema.ts";
 import type { SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
 
@@ -136,7 +136,6 @@ function judgeEvent(event: string, schema: ZodType, say: (code: string, message:
   if (wrong !== null) say("EVENT_NAME", `the event name "${event}" ${wrong}`, "Rename the event");
   const problems = schemaProblems(schema, "decoded");
   for (const problem of problems) say("SCHEMA", `event ${event}: ${problem}`, "Mend the schema");
-  if (problems.length === 0 && !isObjectSchema(schema)) {
-    say("EVENT_PAYLOAD", `the payload of event ${event} is not an object`, "Wrap it: z.object({ value: ... })");
-  }
+  const unfit = problems.length === 0 ? payloadProblem(schema) : null;
+  if (unfit !== null) say("EVENT_PAYLOAD", `the payload of event ${event} ${unfit}`, "Mend the schema");
 }

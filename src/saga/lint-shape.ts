@@ -44,18 +44,19 @@ function judgeUnwindTag(graph: Graph, node: AnyStateNode, say: Say): void {
 function judgeWayOut(graph: Graph, node: AnyStateNode, say: Say): void {
   if (node.type !== "atomic" && node.type !== "final") return;
   if (endsRun(graph, node) || graph.edges.some((edge) => isWayOut(edge, node))) return;
-  const what =
-    node.type === "final"
-      ? `nothing takes it further once "${node.parent?.key ?? node.key}" is done`
-      : node.invoke.length > 0
-        ? "it has no way out once its step has succeeded"
-        : "it is not final and has no way out";
-  const fix =
-    node.type === "final" ? "Give its parent an onDone" : node.invoke.length > 0 ? "Give its invoke an onDone" : wayFix;
+  const [what, fix] = deadEnd(node);
   say("NO_WAY_OUT", node, what, fix);
 }
 
-const wayFix = 'Give it a transition that leaves it, or type: "final"';
+function deadEnd(node: AnyStateNode): readonly [what: string, fix: string] {
+  if (node.type === "final") {
+    return [`nothing takes it further once "${node.parent?.key ?? node.key}" is done`, "Give its parent an onDone"];
+  }
+  if (node.invoke.length > 0) {
+    return ["it has no way out once its step has succeeded", "Give its invoke an onDone"];
+  }
+  return ["it is not final and has no way out", 'Give it a transition that leaves it, or type: "final"'];
+}
 
 function endsRun(graph: Graph, node: AnyStateNode): boolean {
   return node.type === "final" && doneWith(node).at(-1) === graph.machine.root;

@@ -77,11 +77,18 @@ export function schemaProblems(schema: unknown, use: SchemaUse): readonly string
   return problems;
 }
 
-/** Is the JSON that `schema` accepts always an object? */
-export function isObjectSchema(schema: ZodType): boolean {
+/** Why a schema cannot describe an event's payload, which the machine sees beside the event's type; `null`: it can. */
+export function payloadProblem(schema: ZodType): string | null {
   const json = z.toJSONSchema(schema, { io: "input" });
   const branches = json.anyOf ?? json.oneOf ?? json.allOf ?? [json];
-  return branches.every((branch) => typeof branch === "object" && (branch.type === "object" || "$ref" in branch));
+  const isObject = branches.every(
+    (branch) => typeof branch === "object" && (branch.type === "object" || "$ref" in branch),
+  );
+  if (!isObject) return "is not an object; wrap it: z.object({ value: ... })";
+  const hasType = branches.some(
+    (branch) => typeof branch === "object" && Object.hasOwn(branch.properties ?? {}, "type"),
+  );
+  return hasType ? 'has a property "type", which is the event\'s own; rename it' : null;
 }
 
 function jsonSchemaProblem(schema: ZodType): string | null {

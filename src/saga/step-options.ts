@@ -27,7 +27,10 @@ type OutputSeen<Out extends OutputSchema, IfUnknown extends boolean> = IfUnknown
  * compiler know the result while it reads the function, and a literal in it ("paid") is not widened to string.
  */
 
-/** An action: makes the effect, with `operationId` as its idempotency key. */
+/**
+ * An action: makes the effect, with `operationId` as its idempotency key. (One that takes no parameter at all is read
+ * before the schema is known: there, and only there, a literal in its result needs `as const`.)
+ */
 export type Action<In extends ZodType, Out extends OutputSchema, Services> = Out extends ZodType
   ? (context: ActionContext<z.output<In>, Services>) => z.output<Out> | Promise<z.output<Out>>
   : (context: ActionContext<z.output<In>, Services>) => unknown;

@@ -48,12 +48,16 @@ function nodeStructure(node: AnyStateNode): Json {
       "invoke",
       node.invoke.map((invoke) => ({ id: invoke.id, step: String(invoke.src) })),
     ),
-    ...optional("transitions", edgesOf(node).map(transitionStructure)),
+    ...optional("transitions", transitionsOf(node).map(transitionStructure)),
     ...optional("states", childrenOf(node).map(nodeStructure)),
   };
 }
 
-/** In the order in which XState tries them. */
+/** By event, and for one event in the order in which XState tries them; between events the order says nothing. */
+function transitionsOf(node: AnyStateNode): readonly Edge[] {
+  return edgesOf(node).toSorted((a, b) => (a.event < b.event ? -1 : a.event > b.event ? 1 : 0));
+}
+
 function transitionStructure(edge: Edge): Json {
   return {
     event: edge.event,

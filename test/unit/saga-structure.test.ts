@@ -77,6 +77,11 @@ describe("a saga's structure", () => {
     ],
     ["what an inline action does", on({ actions: assign({ n: 1 }) }), on({ actions: assign({ m: 2 }) })],
     ["the order of tags", base, { ...base, states: { ...base.states, a: { ...base.states.a, tags: ["y", "x"] } } }],
+    [
+      "the order in which events are written",
+      { ...base, on: { A: ".end", B: ".a" } },
+      { ...base, on: { B: ".a", A: ".end" } },
+    ],
     ["descriptions and meta data", base, { ...base, description: "x", meta: { a: 1 } }],
     ["one target in a list or alone", on({}), on({ target: ["end"] })],
   ])("is not changed by %s", (_what, one, other) => {
