@@ -89,6 +89,7 @@ async function playKill(stage: Stage, signal: AbortSignal): Promise<Played> {
   const exit = await stage.killWorker(pid);
   const killedAt = performance.now();
   narrator.say(`    ${red(`kill -9 ${pid}`)} ${dim(`the worker is gone (${exit.signal})`)}`);
+  narrator.live("another worker takes over");
   tellEnd(await told, stage);
   const successor = stage.pidOf((await run.log()).at(-1)?.actor) ?? "unknown";
   narrator.say(`    ${dim(`worker ${successor} took over: done ${seconds(killedAt)} after the kill`)}`);

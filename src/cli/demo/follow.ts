@@ -36,8 +36,13 @@ export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSi
       void changes.return?.();
       return view;
     }
-    narrator.live(`${run.id}: ${view.status}`);
+    const open = rows.filter(({ call, undo }) => isOpen(call) || undo?.state === "owed" || undo?.state === "sent");
+    narrator.live(`${run.id} ${view.status}${open.length === 0 ? "" : `: ${open.map(({ step }) => step).join(", ")}`}`);
   }
+}
+
+function isOpen({ state }: Call): boolean {
+  return state === "planned" || state === "offered" || state === "sent" || state === "unknown";
 }
 
 /** What is known for good, one line for each thing; asked again it says the same again. What was undone comes last. */
