@@ -8,13 +8,11 @@
  * goes to the recording of the `record` that runs it.
  */
 import {
-  type AnyActor,
-  type AnyActorLogic,
   type AnyActorScope,
   type AnyMachineSnapshot,
   type AnyStateMachine,
   type AnyStateNode,
-  createActor,
+  createEmptyActor,
 } from "xstate";
 import { maxIterations, type SagaSpec } from "../saga/index.ts";
 import { note, noteStart, noteStop, type Recording, type Site } from "./machine-effects.ts";
@@ -49,8 +47,8 @@ export interface Skeleton {
 /** Where the transition under way is written down. */
 interface Recorder {
   current: Recording | null;
-  /** Actions of our own -> what is to be written when they come by. */
-  readonly marks: Map<unknown, Mark>;
+  /** Types of actions of our own -> what is to be written when they come by. */
+  readonly marks: Map<string, Mark>;
 }
 /** `args` is what XState gives to an action: context, event, self. */
 type Mark = (recording: Recording, args: object) => unknown;
@@ -92,8 +90,7 @@ function privateCopy(original: AnyStateMachine): AnyStateMachine {
   const { actions, delays } = original.implementations;
   const vetted = Object.entries(actions).map(([name, action]) => [name, vetAction(action, delays)]);
   const machine: AnyStateMachine = original.provide({ actions: Object.fromEntries(vetted) });
-  const allowed = machine.options.maxIterations ?? maxIterations;
-  machine.options = { ...machine.options, maxIterations: Math.min(allowed, maxIterations) };
+  machine.options = { ...machine.options, maxIterations };
   return machine;
 }
 
@@ -129,38 +126,33 @@ function markSite(site: PlacedSite, { marks }: Recorder): void {
   node.exit = [...node.exit, actionFor(marks, (recording) => noteStop(recording, site.invoke))];
 }
 
-function actionFor(marks: Map<unknown, Mark>, mark: Mark): () => void {
-  const action = (): void => undefined;
-  marks.set(action, mark);
-  return action;
+/** An action that nobody provides: XState passes it on by its type. */
+function actionFor(marks: Map<string, Mark>, mark: Mark): { readonly type: string } {
+  const type = `reprise.mark.${marks.size}`;
+  marks.set(type, mark);
+  return { type };
 }
 
 // ---- the scope ----
 
-const inertSnapshot = { status: "active", output: undefined, error: undefined } as const;
-const inertLogic: AnyActorLogic = {
-  transition: (snapshot) => snapshot,
-  getInitialSnapshot: () => inertSnapshot,
-  getPersistedSnapshot: () => inertSnapshot,
-};
-
 /** XState's `createInertActorScope`, made once: it computes the machine's initial state each time. */
 function inertScope(recorder: Recorder): AnyActorScope {
   const misuse = (what: string) => () => write(recorder, ({ defects }) => defects.push(what));
-  const self: AnyActor = createActor(inertLogic);
+  const executed = misuse("an action was executed");
+  const self = createEmptyActor();
   self.send = misuse("something is sent to the machine itself and would be lost; use raise()");
   return {
     self,
     id: self.id,
     sessionId: self.sessionId,
     system: self.system,
-    logger: () => undefined,
-    emit: () => undefined,
-    stopChild: () => undefined,
+    logger: executed,
+    emit: executed,
+    stopChild: executed,
     // Only the `spawn` of an assign comes here: everything else is deferred by executing an action, which nobody does.
     defer: misuse("an actor is spawned in an assign; only an invoked step can be kept"),
     actionExecutor: (action) => {
-      const mark = recorder.marks.get(action.exec);
+      const mark = recorder.marks.get(action.type);
       write(recorder, (recording) => (mark === undefined ? note(recording, action) : mark(recording, action.info)));
     },
   };

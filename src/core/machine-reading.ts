@@ -5,20 +5,18 @@
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
 import type { Turn } from "./machine-port.ts";
 
-type Ended = Extract<Turn, { ok: true }>["ended"];
+type Ended = NonNullable<Extract<Turn, { ok: true }>["ended"]>;
 
 /** The tag of a final state that fails the run and has undone what was done. */
 const unwindTag = "unwind";
 
-/** How the machine has ended in this snapshot; `failedAt`: the state whose step failed, if that is what was told. */
-export function endOf(snapshot: AnyMachineSnapshot, failedAt: AnyStateNode | null): Ended {
-  if (snapshot.status === "active") return null;
+/** How a machine has ended that is done. */
+export function endOf(snapshot: AnyMachineSnapshot): Ended {
   const { root } = snapshot.machine;
-  if (snapshot.status === "error") return { how: "error", at: (failedAt ?? root).id };
   const finals = snapshot._nodes.filter((node) => isEnding(node, root));
   const unwinding = finals.find(({ tags }) => tags.includes(unwindTag));
   if (unwinding !== undefined) return { how: "unwind", at: unwinding.id };
-  return { how: "completed", at: finals.length === 1 ? (finals[0] as AnyStateNode).id : root.id };
+  return { how: "completed", at: (root.type === "parallel" ? root : (finals[0] ?? root)).id };
 }
 
 /** A final child of the root, or of a region of a parallel root. */

@@ -53,9 +53,13 @@ function resolve({ machine }: Blueprint, value: Json): AnyMachineSnapshot {
     // What is not a state value fails here or where the outcome is compared.
     return machine.resolveState({ value: value as StateValue, context: {} });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`the state ${JSON.stringify(value)} is none of this machine today: ${why}`);
+    throw new Error(`the state ${JSON.stringify(value)} is none of this machine today: ${wordsOf(error)}`);
   }
+}
+
+/** What was thrown, in words. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function restoredContext(context: Json): MachineContext {

@@ -39,10 +39,10 @@ function vetFunction(action: BuiltIn, delays: Delays): unknown {
   const { type, delay, collect } = action;
   // A delay that is a number is judged by the executor.
   if (type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
-    return Object.assign(() => undefined, action, { delay: checkedDelay(delay, delays) });
+    return Object.assign(action.bind(null), action, { delay: checkedDelay(delay, delays) });
   }
   if (type !== "xstate.enqueueActions" || collect === undefined) return action;
-  return Object.assign(() => undefined, action, { collect: vettedCollect(collect, delays) });
+  return Object.assign(action.bind(null), action, { collect: vettedCollect(collect, delays) });
 }
 
 function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: unknown) => number {

@@ -12,7 +12,7 @@ import { newRecording, noteStop, type Recording } from "./machine-effects.ts";
 import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
 import { doesSomething, endOf } from "./machine-reading.ts";
-import { type Before, contextOf, restore, skeletonOf, store } from "./machine-state.ts";
+import { type Before, contextOf, restore, skeletonOf, store, wordsOf } from "./machine-state.ts";
 
 const machines = new WeakMap<SagaSpec, Machine>();
 
@@ -107,12 +107,17 @@ interface Outcome {
 }
 
 function turnOf(blueprint: Blueprint, recording: Recording, { before, after, invoking }: Outcome): Turn {
-  // XState keeps what is thrown at the start, it does not throw it. Told of a failure, it ends with that.
-  if (after.status === "error" && invoking === null) throw after.error;
-  if (after.status !== "active") for (const invoke of recording.open) noteStop(recording, invoke);
+  const ended = after.status === "active" ? null : after.status === "done" ? endOf(after) : failed(after, invoking);
+  if (ended !== null) for (const invoke of recording.open) noteStop(recording, invoke);
   const { effects, entered, raises } = recording;
   const state = store(blueprint, after, before, raises);
-  return { ok: true, state, effects, entered: [...entered], ended: endOf(after, invoking) };
+  return { ok: true, state, effects, entered: [...entered], ended };
+}
+
+/** XState ends with a failure it was told of and nobody took; at the start it keeps what was thrown the same way. */
+function failed({ error }: AnyMachineSnapshot, invoking: AnyStateNode | null): { how: "error"; at: string } {
+  if (invoking === null) throw error;
+  return { how: "error", at: invoking.id };
 }
 
 /** The active state that invoked what has ended; `null` for other events. Throws where there is none (any more). */
@@ -172,8 +177,4 @@ function nameOf(event: MachineEvent): string {
     case "external":
       return event.event;
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
