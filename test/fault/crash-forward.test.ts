@@ -3,9 +3,9 @@
  * wrapped service, P07 and P08 are made by the world, at P10 the answer of the commit is lost with its process.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveEvidence } from "../support/evidence.ts";
 import { asked, crashByPlan, crashByWorld, prove, rescue, toldOf } from "../support/fault-crash.ts";
-import type { Count } from "../support/fault-room.ts";
+import { done, type Seen } from "../support/fault-sagas.ts";
+import { expectAllSettled } from "../support/fault-settled.ts";
 import { Stage } from "../support/fault-stage.ts";
 
 interface Kind {
@@ -27,7 +27,6 @@ const kinds: readonly Kind[] = [
 /** The last call before a run is parked, since nobody can tell what became of it. */
 const blind: Kind = { step: "letter", words: "once, without a probe", shows: true, isAsked: false };
 
-const steps = ["look", "reserve", "charge", "fee", "pick", "tag", "letter", "approve"];
 const named = (some: readonly Kind[]) => some.map((kind) => [kind.words, kind] as const);
 let stage: Stage;
 
@@ -37,10 +36,8 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** What the world saw of a run that was completed: each step once, but for the one that was struck. */
-function completed(struck: Kind, arrivals: number): Record<string, Pick<Count, "arrivals" | "effects">> {
-  const once = (step: string) => ({ arrivals: 1, effects: step === "look" || step === "approve" ? 0 : 1 });
-  const usual = Object.fromEntries(steps.map((step) => [step, once(step)]));
-  return { ...usual, [struck.step]: { arrivals, effects: struck.shows ? 1 : 0 } };
+function completed(struck: Kind, arrivals: number): Record<string, Seen> {
+  return { ...done, [struck.step]: { arrivals, effects: struck.shows ? 1 : 0 } };
 }
 
 describe.concurrent.each(named(kinds))("killed around a call of a step that is %s", (_words, kind) => {
@@ -94,7 +91,7 @@ describe.concurrent.each(named(kinds))("killed around a call of a step that is %
 
 describe.concurrent("killed around a call of a step that is once, without a probe", () => {
   /** It is not made again, and a person is asked. */
-  async function parked(id: string, crashed: Parameters<typeof prove>[1], seen: Pick<Count, "arrivals" | "effects">) {
+  async function parked(id: string, crashed: Parameters<typeof prove>[1], seen: Seen) {
     await rescue(crashed);
     const { record, counts } = await prove(id, crashed);
     const { seq } = await crashed.room.rowOf(blind.step);
@@ -135,14 +132,7 @@ describe.concurrent("killed around a call of a step that is once, without a prob
 });
 
 describe("when all is over", () => {
-  test("I1 I2 I3 I4 I5 I6 I7 I8 I9 hold for every run, and no queue holds a job", async () => {
-    const rooms = await stage.drained();
-    const reports = await Promise.all(rooms.map((room) => room.check({ queued: true })));
-    expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
-    leaveEvidence(["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9"], {
-      arrivals: reports[0]?.arrivals ?? 0,
-      effects: reports.reduce((sum, { effects }) => sum + effects, 0),
-      checks: [`${rooms.length} runs around a killed call, three witnesses compared, queues empty`],
-    });
+  test("I1 I2 I3 I4 I5 I6 I9 hold for every run, and no queue holds a job", async () => {
+    await expectAllSettled(stage, { ids: ["I1", "I2", "I3", "I4", "I5", "I6", "I9"], what: "around a killed call" });
   });
 });

@@ -6,8 +6,8 @@
 import { expect } from "vitest";
 import type { RunRecord } from "../../src/core/index.ts";
 import { leaveEvidence } from "./evidence.ts";
-import type { Hit, Plan } from "./fault-plan.ts";
-import type { FaultWorker } from "./fault-processes.ts";
+import { type Hit, type Plan, tenant } from "./fault-plan.ts";
+import type { FaultProcess } from "./fault-processes.ts";
 import type { Count, Room } from "./fault-room.ts";
 import type { SagaName } from "./fault-sagas.ts";
 import type { Stage } from "./fault-stage.ts";
@@ -24,7 +24,7 @@ export interface CrashOptions {
 export interface Crashed {
   readonly stage: Stage;
   readonly room: Room;
-  readonly victim: FaultWorker;
+  readonly victim: FaultProcess;
   readonly exit: Exit;
   /** What was hit: a point of the victim's plan, or a call that the world withheld. */
   readonly where: string;
@@ -36,11 +36,25 @@ export interface HeldCrash extends Crashed {
   readonly release: () => Promise<void>;
 }
 
-async function begin(stage: Stage, { name, saga, refuse }: CrashOptions, plan: Plan | null) {
+/** A room, a worker process that serves it, and the start of the run. */
+export async function begin(stage: Stage, { name, saga, refuse }: CrashOptions, plan: Plan | null) {
   const [room, victim] = await Promise.all([stage.room(name), stage.worker(plan)]);
   await victim.serve(name);
   const start = () => room.start(saga ?? "whole", { refuse: refuse ?? false });
   return { stage, room, victim, start };
+}
+
+/** A client process starts a run and kills itself on the way. */
+export async function crashOfClient(
+  stage: Stage,
+  { name, saga = "whole" }: CrashOptions,
+  plan: Plan,
+): Promise<Crashed> {
+  const [room, victim] = await Promise.all([stage.room(name), stage.client(plan)]);
+  victim.ask({ namespace: name, saga, id: "r1", refuse: false });
+  const crashed = await diesByPlan({ stage, room, victim }, plan);
+  room.history.push({ op: "start", run: { tenant, id: "r1" }, outcome: "info" }); // it was never answered
+  return crashed;
 }
 
 /** The worker kills itself where its plan says, having written down where that is. */
@@ -113,14 +127,21 @@ export interface Outcome {
   readonly counts: Readonly<Record<string, Count>>;
 }
 
-/** The end of it all: another process ended the run, the three witnesses agree, and evidence is left for the ids. */
-export async function prove(ids: string | readonly string[], crashed: Crashed): Promise<Outcome> {
+/**
+ * The end of it all: another process ended the run (unless the victim had just ended it), the three witnesses agree, and
+ * evidence is left for the ids.
+ */
+export async function prove(
+  ids: string | readonly string[],
+  crashed: Crashed,
+  { endedByVictim = false } = {},
+): Promise<Outcome> {
   const { stage, room, victim, exit, where } = crashed;
   const [record, log, report, counts] = await Promise.all([room.record(), room.log(), room.check(), room.counts()]);
   expect(report.violations).toEqual([]);
   const rescuer = await stage.rescuer();
   const endedBy = stage.pidOf.get(log.at(-1)?.actor ?? "");
-  expect([endedBy, rescuer.pid === victim.pid]).toEqual([rescuer.pid, false]);
+  expect([endedBy, rescuer.pid === victim.pid]).toEqual([endedByVictim ? victim.pid : rescuer.pid, false]);
   leaveEvidence(ids, {
     killed: [{ pid: victim.pid, signal: String(exit.signal) }],
     arrivals: report.arrivals,

@@ -17,7 +17,7 @@ import type { Gate } from "./fault-plan.ts";
 import type { FaultServices } from "./fault-sagas.ts";
 
 /** The target with some of its methods replaced. */
-function over<Target extends object>(target: Target, changed: Partial<Target>): Target {
+export function over<Target extends object>(target: Target, changed: Partial<Target>): Target {
   return new Proxy(target, {
     get: (of, name) => {
       if (Object.hasOwn(changed, name)) return Reflect.get(changed, name);

@@ -5,7 +5,7 @@ import { type Child, type Exit, type SpawnOptions, spawnChild, waitFor } from ".
 
 const bootMs = 60_000;
 
-class FaultProcess {
+export class FaultProcess {
   readonly child: Child;
   readonly #hits: string;
 
@@ -75,9 +75,14 @@ export class FaultWorker extends FaultProcess {
     return owner;
   }
 
-  /** Asks it to stop serving in good order; resolves when it has, which it may not live to see. */
-  async leave(namespace: string): Promise<void> {
+  /** Asks it to stop serving in good order, which it may not live to see. */
+  stopServing(namespace: string): void {
     this.#ask({ leave: namespace });
+  }
+
+  /** Asks it to stop serving in good order; resolves when it has. */
+  async leave(namespace: string): Promise<void> {
+    this.stopServing(namespace);
     const left = (message: unknown): message is Extract<WorkerReply, { left: string }> =>
       (message as Partial<Extract<WorkerReply, { left: string }>>).left === namespace;
     await this.child.nextMessage(left, bootMs);

@@ -18,6 +18,7 @@ import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "./checker.ts";
 import { type FaultConnections, faultConnections } from "./fault-connect.ts";
 import { settings, tenant } from "./fault-plan.ts";
+import { over } from "./fault-ports.ts";
 import { type SagaName, sagas } from "./fault-sagas.ts";
 import type { Stage } from "./fault-stage.ts";
 import { waitFor } from "./processes.ts";
@@ -31,6 +32,7 @@ export interface Count {
 /** Statuses in which nothing happens by itself. */
 const restful = new Set<RunRecord["status"]>(["completed", "failed", "cancelled", "needs_review"]);
 const restMs = 60_000;
+const nothing = () => Promise.resolve();
 /** The harness is no subject: it is patient. */
 const harnessTimeoutMs = 5_000;
 
@@ -51,12 +53,18 @@ export class Room {
     const { store, wakeUps, facts } = this.#connections;
     this.store = store;
     this.wakeUps = wakeUps;
-    const ports = { store, wakeUps: { ...wakeUps, wake: (wakes) => this.deliver(wakes) } as WakeUps };
+    const ports = {
+      store: over(store, { watch: (listener) => (this.isDeaf ? Promise.resolve(nothing) : store.watch(listener)) }),
+      wakeUps: over(wakeUps, { wake: (wakes) => this.deliver(wakes) }),
+    };
     this.client = connectedClient(
       { ...ports, clock: systemClock, ids: systemIds(), facts },
       { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes },
     );
   }
+
+  /** Set before the client waits for anything: it hears of no commit that is published. */
+  isDeaf = false;
 
   /** How the client's wake-ups are delivered. A test replaces it to lose or double them. */
   deliver: WakeUps["wake"] = (wakes) => this.wakeUps.wake(wakes);

@@ -186,3 +186,33 @@ const signalled = saga("signalled", { version: 1, input: Order, events: { GO: z.
 
 export const sagas = { whole, timed, signalled } as const;
 export type SagaName = keyof typeof sagas;
+
+export interface Seen {
+  readonly arrivals: number;
+  readonly effects: number;
+}
+
+const once: Seen = { arrivals: 1, effects: 1 };
+const onceUnseen: Seen = { arrivals: 1, effects: 0 };
+
+/** What the world sees of a run of `whole` in which everything was called once; `undone` of one that was undone too. */
+export const done: Readonly<Record<string, Seen>> = {
+  look: onceUnseen,
+  reserve: once,
+  charge: once,
+  fee: once,
+  pick: once,
+  tag: once,
+  letter: once,
+  approve: onceUnseen,
+};
+
+export const undone: Readonly<Record<string, Seen>> = {
+  ...done,
+  "undo-letter": once,
+  "undo-tag": once,
+  "undo-pick": once,
+  "undo-fee": once,
+  "undo-charge": once,
+  "undo-reserve": once,
+};
