@@ -19,6 +19,13 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
   };
 }
 
+/** The whole integration suite again, on a server in cluster mode. */
+function inCluster(shards: number): TestProjectInlineConfiguration {
+  const globalSetup = `test/support/global-cluster-${shards}.ts`;
+  const include = ["test/integration/**/*.test.ts"];
+  return project(`integration-cluster-${shards}`, { include, globalSetup, testTimeout: 30_000, hookTimeout: 30_000 });
+}
+
 export default defineConfig({
   plugins: plant(),
   resolve: { conditions },
@@ -43,6 +50,8 @@ export default defineConfig({
       project("contract", onMemoryOnly ? {} : { globalSetup: globalRedis }),
       project("simulation", { testTimeout: 60_000 }),
       project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
+      inCluster(1),
+      inCluster(4),
       project("fault", { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
       project("e2e", {
         globalSetup: "test/support/global-build.ts",

@@ -26,13 +26,14 @@ export interface Top {
 export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
   const namespace = `t${randomBytes(6).toString("hex")}`;
   const redis = inject("redisUrl");
+  const shards = inject("shards");
   const troubles: string[] = [];
   const facts: Fact[] = [];
   const emit = (fact: Fact) => {
     facts.push(fact);
     if (fact.fact === "trouble") troubles.push(`${fact.where}: ${fact.message}`);
   };
-  const client = createClient({ redis, namespace, sagas, facts: { emit } });
+  const client = createClient({ redis, namespace, shards, sagas, facts: { emit } });
   onTestFinished(async () => {
     await client.close();
     world.close();
@@ -45,7 +46,15 @@ export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
     facts,
     worker: async (options = {}) => {
       const settings = { shutdownMs: 3_000, ...options.settings };
-      const shared = { redis, namespace, sagas, services: worldClient(world), facts: { emit }, log: () => undefined };
+      const shared = {
+        redis,
+        namespace,
+        shards,
+        sagas,
+        services: worldClient(world),
+        facts: { emit },
+        log: () => undefined,
+      };
       const worker = createWorker({ ...shared, ...options, settings });
       onTestFinished(() => worker.stop());
       await worker.start();

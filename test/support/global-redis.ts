@@ -13,6 +13,7 @@ const urlVariable = "REPRISE_TEST_REDIS_URL";
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env[urlVariable];
+  project.provide("shards", 1);
   if (given !== undefined) {
     project.provide("redisUrl", given);
     return async () => {};
@@ -31,5 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 declare module "vitest" {
   interface ProvidedContext {
     redisUrl: string;
+    /** How many shards a namespace of the tests has. */
+    shards: number;
   }
 }

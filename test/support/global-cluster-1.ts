@@ -1,0 +1,3 @@
+import { clusterOf } from "./global-cluster.ts";
+
+export default clusterOf(1);
