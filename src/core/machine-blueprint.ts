@@ -7,16 +7,10 @@
  * Invariants: B1 the user's machine is not touched. B2 nothing in the copy can run. B3 all that a transition asks for
  * goes to the recording of the `record` that runs it.
  */
-import {
-  type AnyActorScope,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type AnyStateNode,
-  createEmptyActor,
-} from "xstate";
+import type { AnyActorRef, AnyActorScope, AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from "xstate";
 import { maxIterations, type SagaSpec } from "../saga/index.ts";
 import { note, noteStart, noteStop, type Recording, type Site } from "./machine-effects.ts";
-import { vetAction, vetNode } from "./machine-vetting.ts";
+import { type Vetting, vetAction, vetNode } from "./machine-vetting.ts";
 
 /** What is known of a saga's machine beforehand. */
 export interface Blueprint {
@@ -53,12 +47,19 @@ interface Recorder {
 /** `args` is what XState gives to an action: context, event, self. */
 type Mark = (recording: Recording, args: object) => unknown;
 
-export function blueprintOf(saga: SagaSpec): Blueprint {
-  const machine = privateCopy(saga.machine);
+/** XState's own parts: the value of `self` in user functions, which must do nothing, and `raise`. */
+export interface Parts {
+  readonly self: AnyActorRef;
+  readonly raise: Vetting["raise"];
+}
+
+export function blueprintOf(saga: SagaSpec, { self, raise }: Parts): Blueprint {
+  const vetting: Vetting = { delays: saga.machine.implementations.delays, raise };
+  const machine = privateCopy(saga.machine, vetting);
   const nodes = nodesFrom(machine.root);
   const recorder: Recorder = { current: null, marks: new Map() };
   const sites = nodes.flatMap((node) => sitesOf(node, saga));
-  for (const node of nodes) vetNode(node, machine.implementations.delays);
+  for (const node of nodes) vetNode(node, vetting);
   for (const node of nodes.filter(isRegion)) markRegion(node, recorder);
   for (const site of sites) markSite(site, recorder);
   // What XState would spawn and stop. The array is the one that it keeps; the copy is ours.
@@ -66,7 +67,7 @@ export function blueprintOf(saga: SagaSpec): Blueprint {
   return {
     saga,
     machine,
-    scope: inertScope(recorder),
+    scope: inertScope(recorder, self),
     recorder,
     nodes: new Map(nodes.map((node) => [node.id, node])),
     sites: new Map(sites.map((site) => [site.invoke, site])),
@@ -86,9 +87,9 @@ export function record<Result>({ recorder }: Blueprint, recording: Recording, ru
   }
 }
 
-function privateCopy(original: AnyStateMachine): AnyStateMachine {
-  const { actions, delays } = original.implementations;
-  const vetted = Object.entries(actions).map(([name, action]) => [name, vetAction(action, delays)]);
+function privateCopy(original: AnyStateMachine, vetting: Vetting): AnyStateMachine {
+  const { actions } = original.implementations;
+  const vetted = Object.entries(actions).map(([name, action]) => [name, vetAction(action, vetting)]);
   const machine: AnyStateMachine = original.provide({ actions: Object.fromEntries(vetted) });
   machine.options = { ...machine.options, maxIterations };
   return machine;
@@ -136,10 +137,9 @@ function actionFor(marks: Map<string, Mark>, mark: Mark): { readonly type: strin
 // ---- the scope ----
 
 /** XState's `createInertActorScope`, made once: it computes the machine's initial state each time. */
-function inertScope(recorder: Recorder): AnyActorScope {
+function inertScope(recorder: Recorder, self: AnyActorRef): AnyActorScope {
   const misuse = (what: string) => () => write(recorder, ({ defects }) => defects.push(what));
   const executed = misuse("an action was executed");
-  const self = createEmptyActor();
   self.send = misuse("something is sent to the machine itself and would be lost; use raise()");
   return {
     self,

@@ -4,8 +4,7 @@
  * Invariants: E1 what is not known is a defect, never passed over. E2 a start (or timer) that is stopped (cancelled) in
  * the same transition was never asked for.
  */
-import { toJson } from "../saga/index.ts";
-import type { Json } from "../saga/spec.ts";
+import { type Json, toJson } from "../saga/index.ts";
 import { isReserved, isTimerName } from "./machine-events.ts";
 import type { MachineEffect } from "./machine-port.ts";
 

@@ -3,7 +3,7 @@
  * Invariants: M1 every function is pure (a memo by identity is allowed). M2 a `MachineState` is JSON and restores to the
  * same behaviour after `JSON.parse(JSON.stringify())`. M3 a defect leaves the given state as it was.
  */
-import type { Json, SagaSpec } from "../saga/spec.ts";
+import type { Json, SagaSpec } from "../saga/index.ts";
 
 /** A snapshot as it is stored. `context` is `null` for builder sagas (it follows from input and ledger). */
 export interface MachineState {

@@ -7,8 +7,7 @@
  * that became final, a remembered state that is gone).
  */
 import type { AnyMachineSnapshot, AnyStateNode, MachineContext, StateValue } from "xstate";
-import { toJson } from "../saga/index.ts";
-import type { Json } from "../saga/spec.ts";
+import { type Json, toJson } from "../saga/index.ts";
 import type { Blueprint, Skeleton } from "./machine-blueprint.ts";
 import { copyJson } from "./machine-events.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";

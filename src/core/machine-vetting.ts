@@ -4,10 +4,14 @@
  * `undefined`), and the executor cannot tell that from an immediate raise. Invariant: such a delay is a throw, wherever
  * the raise stands: in a state, in a transition, behind a name, or in what `enqueueActions` collects.
  */
-import { type AnyStateMachine, type AnyStateNode, raise } from "xstate";
+import type { AnyStateMachine, AnyStateNode, raise } from "xstate";
 
-/** Delays by name. */
-export type Delays = AnyStateMachine["implementations"]["delays"];
+type Delays = AnyStateMachine["implementations"]["delays"];
+/** What vetting needs: the machine's delays by name, and XState's `raise`. */
+export interface Vetting {
+  readonly delays: Delays;
+  readonly raise: typeof raise;
+}
 /** What the built-in actions carry that matters here; to XState's types they are opaque functions. */
 interface BuiltIn {
   (): void;
@@ -19,8 +23,8 @@ type Collect = (args: { readonly enqueue: Enqueue }, params: unknown) => void;
 type Enqueue = ((action: unknown) => void) & Readonly<Record<string, unknown>>;
 
 /** Vets every action that stands in a state; actions behind names are vetted where they are provided. */
-export function vetNode(node: AnyStateNode, delays: Delays): void {
-  const vetted = <Action>(actions: readonly Action[]): Action[] => actions.map((action) => vetAction(action, delays));
+export function vetNode(node: AnyStateNode, vetting: Vetting): void {
+  const vetted = <Action>(actions: readonly Action[]): Action[] => actions.map((action) => vetAction(action, vetting));
   node.entry = vetted(node.entry);
   node.exit = vetted(node.exit);
   const transitions = [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
@@ -29,20 +33,20 @@ export function vetNode(node: AnyStateNode, delays: Delays): void {
 }
 
 /** The action itself, or one in its place that cannot be misunderstood. */
-export function vetAction<Action>(action: Action, delays: Delays): Action {
+export function vetAction<Action>(action: Action, vetting: Vetting): Action {
   if (typeof action !== "function") return action;
   // An action that is a function is a built-in or a plain one, and what takes its place is too.
-  return vetFunction(action as BuiltIn & Action, delays) as Action;
+  return vetFunction(action as BuiltIn & Action, vetting) as Action;
 }
 
-function vetFunction(action: BuiltIn, delays: Delays): unknown {
+function vetFunction(action: BuiltIn, vetting: Vetting): unknown {
   const { type, delay, collect } = action;
   // A delay that is a number is judged by the executor.
   if (type === "xstate.raise" && delay !== undefined && typeof delay !== "number") {
-    return Object.assign(action.bind(null), action, { delay: checkedDelay(delay, delays) });
+    return Object.assign(action.bind(null), action, { delay: checkedDelay(delay, vetting.delays) });
   }
   if (type !== "xstate.enqueueActions" || collect === undefined) return action;
-  return Object.assign(action.bind(null), action, { collect: vettedCollect(collect, delays) });
+  return Object.assign(action.bind(null), action, { collect: vettedCollect(collect, vetting) });
 }
 
 function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: unknown) => number {
@@ -55,13 +59,12 @@ function checkedDelay(delay: unknown, delays: Delays): (args: unknown, params: u
   };
 }
 
-function vettedCollect(collect: Collect, delays: Delays): Collect {
+function vettedCollect(collect: Collect, vetting: Vetting): Collect {
+  // Its parameters are typed by machine, and this machine is not known by type.
+  const raiseAny = vetting.raise as unknown as (...parts: readonly unknown[]) => unknown;
   return (args, params) => {
-    const vetted = (action: unknown): void => args.enqueue(vetAction(action, delays));
-    const vettedRaise = (...parts: readonly unknown[]): void => vetted(untypedRaise(...parts));
+    const vetted = (action: unknown): void => args.enqueue(vetAction(action, vetting));
+    const vettedRaise = (...parts: readonly unknown[]): void => vetted(raiseAny(...parts));
     collect({ ...args, enqueue: Object.assign(vetted, args.enqueue, { raise: vettedRaise }) }, params);
   };
 }
-
-/** Its parameters are typed by machine, and this machine is not known by type. */
-const untypedRaise = raise as unknown as (...parts: readonly unknown[]) => unknown;

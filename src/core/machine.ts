@@ -1,12 +1,13 @@
 /**
  * The machine port over XState 5: asks a saga's machine what follows from an event, and starts, sends, waits and
- * forgets nothing itself. The other `machine-*.ts` are its parts; nobody else knows them.
+ * forgets nothing itself. The other `machine-*.ts` are its parts; nobody else knows them. Values of XState are imported
+ * here only.
  * Owns: what makes a transition a defect. Invariants: those of machine-port.ts, and X1 nothing is fed to a machine that
  * has ended, X2 an outcome is only fed while the state that invoked it is active, X3 whatever a user's function throws
  * becomes a defect.
  */
-import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
-import type { SagaSpec } from "../saga/spec.ts";
+import { type AnyMachineSnapshot, type AnyStateNode, createEmptyActor, raise } from "xstate";
+import type { SagaSpec } from "../saga/index.ts";
 import { type Blueprint, blueprintOf, record } from "./machine-blueprint.ts";
 import { newRecording, noteStop, type Recording } from "./machine-effects.ts";
 import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
@@ -20,7 +21,7 @@ const machines = new WeakMap<SagaSpec, Machine>();
 export function machineOf(saga: SagaSpec): Machine {
   const known = machines.get(saga);
   if (known !== undefined) return known;
-  const blueprint = blueprintOf(saga);
+  const blueprint = blueprintOf(saga, { self: createEmptyActor(), raise });
   const machine: Machine = {
     saga,
     initial: (view) => initial(blueprint, view),
