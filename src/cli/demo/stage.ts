@@ -36,6 +36,7 @@ export class Stage {
   readonly #workers: RunningProcess[] = [];
   /** How the log knows each worker. */
   readonly #owners = new Map<string, RunningProcess>();
+  readonly #troubles = new Set<string>();
   #redis: EnsuredRedis | undefined;
   #worldProcess: RunningProcess | undefined;
   #world: WorldControl | undefined;
@@ -105,7 +106,8 @@ export class Stage {
     narrator.live(`starting ${workersAtOnce} workers`);
     const facts = { emit: (fact: Fact) => this.#tellTrouble(fact) };
     this.#client = createClient({ redis: there(this.#redis).url, namespace, sagas: this.#options.sagas, facts });
-    await all(Array.from({ length: workersAtOnce }, (_, index) => this.#startWorker(index + 1)));
+    await this.#client.list({ limit: 1 }); // a Redis that is not there is said once, not by every worker
+    await this.#startWorkers();
     narrator.live(null);
     for (const line of this.#whereabouts()) narrator.say(line);
   }
@@ -117,7 +119,17 @@ export class Stage {
 
   async #startWorld(): Promise<void> {
     this.#worldProcess = this.#start("world", "workers/world", ["--file", worldFile(this.dir)]);
-    this.#world = worldControl(String((await this.#worldProcess.ready)["url"]));
+    this.#world = worldControl(String((await this.#whenReady(this.#worldProcess))["url"]));
+  }
+
+  async #startWorkers(): Promise<void> {
+    try {
+      await all(Array.from({ length: workersAtOnce }, (_, index) => this.#startWorker(index + 1)));
+    } catch (error) {
+      if (!(error instanceof UsageError) || this.#redis?.source !== "REDIS_URL") throw error;
+      const hint = "This Redis is yours, from REDIS_URL: unset it, and a fitting one is started for the demonstration";
+      throw new UsageError(`${error.message}\n${hint}; or give --allow-forgetful-store.`);
+    }
   }
 
   async #startWorker(number: number): Promise<void> {
@@ -126,20 +138,23 @@ export class Stage {
     const forgetful = this.#options.allowForgetfulStore ? ["--allow-forgetful-store"] : [];
     const worker = this.#start(`worker-${number}`, "workers/worker", [...where, ...forgetful]);
     this.#workers.push(worker);
-    this.#owners.set(String((await worker.ready)["owner"]), worker);
+    this.#owners.set(String((await this.#whenReady(worker))["owner"]), worker);
   }
 
   #start(name: string, program: Parameters<typeof programPath>[0], args: readonly string[]): RunningProcess {
     const logFile = join(this.dir, `${name}.log`);
-    const started = new RunningProcess({ name, program: programPath(program), args, logFile });
+    return new RunningProcess({ name, program: programPath(program), args, logFile });
+  }
+
+  /** Gives what it says when it is ready; from then on its end is the end of the story, unless we ended it. */
+  async #whenReady(started: RunningProcess): Promise<Readonly<Record<string, unknown>>> {
+    const ready = await started.ready;
     void started.exit.then(({ code, signal }) => {
       if (started.wasStopped) return;
-      const how = signal ?? `exit code ${code}`;
-      this.#options.abort.abort(
-        new UsageError(`${name} (pid ${started.pid}) ended by itself (${how}); see ${logFile}.`),
-      );
+      const how = `${started.name} (pid ${started.pid}) ended by itself (${signal ?? `exit code ${code}`})`;
+      this.#options.abort.abort(new UsageError(`${how}; see ${join(this.dir, `${started.name}.log`)}.`));
     });
-    return started;
+    return ready;
   }
 
   async #close(): Promise<void> {
@@ -151,12 +166,16 @@ export class Stage {
     await this.#worldProcess?.stop(worldGraceMs);
     await this.#redis?.stop();
     narrator.live(null);
-    if (this.#redis?.source === "REDIS_URL") narrator.say(`Left in your Redis: the keys of ${this.namespace}.`);
-    else await rm(join(this.dir, "redis"), { recursive: true, force: true });
+    if (this.#redis?.source !== "REDIS_URL") await rm(join(this.dir, "redis"), { recursive: true, force: true });
+    else if (this.#owners.size > 0) narrator.say(`Left in your Redis: the keys of namespace ${this.namespace}.`);
   }
 
+  /** Each trouble once: what keeps the story from going on is thrown besides. */
   #tellTrouble(fact: Fact): void {
-    if (fact.fact === "trouble") this.narrator.say(this.narrator.colors.dim(`    (${fact.where}: ${fact.message})`));
+    if (fact.fact !== "trouble") return;
+    const line = `    (${fact.where}: ${fact.message})`;
+    if (!this.#troubles.has(line)) this.narrator.say(this.narrator.colors.dim(line));
+    this.#troubles.add(line);
   }
 
   #whereabouts(): readonly string[] {

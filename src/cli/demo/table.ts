@@ -88,7 +88,7 @@ function describe({ operationId, difference }: Difference): string {
 function verdict(report: Report, problems: number, colors: Colors): string {
   const operations = report.chapters.reduce((sum, { rows }) => sum + rows.length, report.strangers.length);
   if (report.ok) {
-    return colors.green(`Ledger and world agree on all ${operations} operations, and every chapter went as told.`);
+    return colors.green(`Ledger and world agree on all ${operations} operations, and every chapter went as it should.`);
   }
   const differences = report.differences.length;
   return colors.red(`${count(differences, "difference")} in ${operations} operations, ${count(problems, "problem")}.`);
