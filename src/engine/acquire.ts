@@ -6,9 +6,9 @@
  */
 import { type AcquireAnswer, type LeaseRef, type RunRef, runKey, type Timed } from "../core/index.ts";
 import { Driver } from "./advance.ts";
-import { type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
+import { type EngineContext, pause, trouble, untilAnswered, wake } from "./context.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
-import { handBackMs } from "./settings.ts";
+import { handBackMs, resendMs } from "./settings.ts";
 import type { Suspects } from "./suspects.ts";
 
 type Won = Timed<Extract<AcquireAnswer, { answer: "OK" }>>;
@@ -57,6 +57,7 @@ export class Acquirer {
       } catch (error) {
         trouble(context, "acquire", error);
         if (tries === acquireTries || context.isStopping()) return null;
+        await pause(clock, resendMs.first * tries);
       }
     }
   }

@@ -25,6 +25,7 @@ import {
 import { Calls } from "./calls.ts";
 import { type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
+import { highest, Mailbox } from "./mailbox.ts";
 import type { OutcomeFact } from "./outcome.ts";
 import { StoreTime } from "./store-time.ts";
 
@@ -43,7 +44,10 @@ type Written =
   /** `maybe`: it was sent more than once and may have landed before the run was lost. */
   | { readonly is: "lost"; readonly maybe: Decision | null };
 
+/** After a decision that changed nothing, time must pass before the next one is worth making. */
+const idleTickMs = 10;
 const nothingNew: readonly InboxEntry[] = [];
+const nothingLearnt: readonly DriverFact[] = [];
 
 export class Driver implements LeaseHolder {
   readonly #context: EngineContext;
@@ -54,14 +58,15 @@ export class Driver implements LeaseHolder {
   readonly #ref: RunRef;
   /** Called when an outcome was committed: what was held against the run before is over. */
   readonly #cleared: () => void;
+  readonly #mail: Mailbox;
   #run: Run;
-  #mail: DriverFact[];
-  #wakeUp: (() => void) | null = null;
-  /** Highest inbox position that was put into the mailbox. */
-  #fed: number;
+  /** What is being decided on: not committed yet. */
+  #facts: readonly DriverFact[] = nothingLearnt;
   #reading = false;
   #lost = false;
   #expelled = false;
+  /** A request that gives the run back is under way: its own answer says what became of it. */
+  #givingBack = false;
 
   constructor(
     context: EngineContext,
@@ -76,58 +81,67 @@ export class Driver implements LeaseHolder {
     this.#machine = acquired.machine;
     this.#time = new StoreTime(context.clock, acquired.now);
     this.#run = acquired.run;
-    this.#mail = [acquired.fact];
-    this.#fed = highest(acquired.run.inbox, acquired.run.record.seen);
+    const { inbox, record } = acquired.run;
+    this.#mail = new Mailbox(context.clock, acquired.fact, highest(inbox, record.seen));
     this.#calls = new Calls(context, this.#held, this.#machine, (fact, refused) => this.#learn(fact, refused));
   }
 
   /** Resolves when this process has nothing more to do for the run. */
   async drive(): Promise<void> {
     try {
-      let facts: readonly DriverFact[] = this.#take();
-      for (;;) {
-        const decision = this.#decide(facts);
-        const written = await this.#write(decision);
-        if (written.is === "lost") return this.#lose(facts, written.maybe);
-        if (written.is === "again") {
-          facts = [...facts, ...this.#take(), ...written.facts];
-          continue;
-        }
-        if (await this.#follow(decision, written)) return;
-        await this.#listen(decision.wanted);
-        if (this.#lost) return this.#lose([], null);
-        if (this.#isThrough()) return await this.#handBack();
-        facts = this.#take();
-      }
+      await this.#drive();
+    } catch (error) {
+      // Nothing can be decided or written any more: what the calls say must not be lost with this driver.
+      this.#lose(this.#facts, null);
+      throw error;
     } finally {
       this.#context.leases.drop(this.#held);
       await this.#calls.end();
     }
   }
 
+  async #drive(): Promise<void> {
+    this.#facts = this.#mail.take();
+    for (;;) {
+      const decision = this.#decide(this.#facts);
+      const written = await this.#write(decision);
+      if (written.is === "lost") return this.#lose(this.#facts, written.maybe);
+      if (written.is === "again") {
+        this.#facts = [...this.#facts, ...this.#mail.take(), ...written.facts];
+        continue;
+      }
+      this.#facts = nothingLearnt;
+      if (await this.#follow(decision, written)) return;
+      await this.#listen(decision);
+      if (this.#lost) return this.#lose([], null);
+      if (this.#isThrough()) return await this.#handBack();
+      this.#facts = this.#mail.take();
+    }
+  }
+
   /** The worker stops: calls may end, nothing is begun. */
   stop(): void {
-    this.#post({ type: "stopping" });
+    this.#mail.post({ type: "stopping" });
   }
 
   /** The grace is over: what still runs is aborted, and the run is handed back as it stands. */
   expel(): void {
     this.#expelled = true;
     this.#calls.abortAll();
-    this.#wakeUp?.();
+    this.#mail.wake();
   }
 
   fenced(): void {
-    if (this.#lost) return;
+    if (this.#lost || this.#givingBack) return;
     this.#lost = true;
     this.#context.facts.emit({ fact: "fenced", run: this.#ref });
     this.#calls.abortAll();
-    this.#wakeUp?.();
+    this.#mail.wake();
   }
 
   renewed(position: number): void {
-    if (this.#calls.takeUnasked()) this.#post({ type: "tick" });
-    if (position > this.#fed && !this.#reading) this.#context.background(this.#readInbox());
+    if (this.#calls.takeUnasked()) this.#mail.post({ type: "tick" });
+    if (position > this.#mail.fed && !this.#reading) this.#context.background(this.#readInbox());
   }
 
   // ---- one decision
@@ -152,6 +166,7 @@ export class Driver implements LeaseHolder {
     const { clock, leases } = this.#context;
     const sentAt = clock.monotonicMs();
     const { commit } = decision;
+    this.#givingBack = false;
     if (commit === null) return { is: "written", sentAt, inbox: nothingNew };
     const sent = await this.#send(commit);
     if (sent === null) return { is: "lost", maybe: null };
@@ -161,9 +176,9 @@ export class Driver implements LeaseHolder {
       case "OK":
       case "DUP":
         leases.confirm(this.#held, sentAt);
-        return { is: "written", sentAt, inbox: this.#unfed(reply.inbox) };
+        return { is: "written", sentAt, inbox: reply.inbox };
       case "INBOX":
-        this.#unfed(reply.inbox);
+        this.#mail.knows(reply.inbox);
         return { is: "again", facts: [{ type: "inbox", entries: reply.inbox }] };
       case "PERMITTED":
         return { is: "again", facts: [{ type: "permitted", permits: reply.permits }] };
@@ -179,6 +194,7 @@ export class Driver implements LeaseHolder {
   #send(commit: Commit): Promise<{ readonly answer: Timed<CommitAnswer>; readonly resent: boolean } | null> {
     const { store, settings } = this.#context;
     const command = { lease: this.#held.ref, commit, leaseMs: settings.leaseMs };
+    this.#givingBack = commit.release;
     return untilAnswered(this.#context, "commit", () => store.commit(command));
   }
 
@@ -191,11 +207,11 @@ export class Driver implements LeaseHolder {
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
-    this.#calls.begin(decision, written.sentAt, this.#lost ? "the lease was lost" : objection(written.inbox));
-    if (written.inbox.length > 0) this.#post({ type: "inbox", entries: written.inbox });
+    this.#calls.begin(decision, written.sentAt, this.#objection(written.inbox));
+    this.#mail.postEntries(written.inbox);
     if (decision.offers.length > 0) await this.#offer(decision.offers);
     if (then === "released") return true;
-    return then === "release" && this.#mail.length === 0 && (await this.#release(decision.wanted));
+    return then === "release" && this.#mail.isEmpty && (await this.#release(decision.wanted));
   }
 
   async #offer(offers: readonly Offer[]): Promise<void> {
@@ -210,80 +226,60 @@ export class Driver implements LeaseHolder {
   // ---- giving it back
 
   /** `true`: given back (or somebody else's). `false`: something newer is in the inbox. */
-  async #release(due: number | null): Promise<boolean> {
+  async #release(due: number | null, seen = this.#mail.fed): Promise<boolean> {
     const { store } = this.#context;
-    const sent = await untilAnswered(this.#context, "release", () => store.release(this.#held.ref, this.#fed, due));
+    this.#givingBack = true;
+    const sent = await untilAnswered(this.#context, "release", () => store.release(this.#held.ref, seen, due));
     if (sent === null) return true;
     const { answer } = sent;
     if (answer.answer !== "INBOX") {
       await wake(this.#context, answer.wake);
       return true;
     }
+    this.#givingBack = false;
     this.#time.heard(answer.now);
     await this.#readInbox();
     return false;
   }
 
   #isThrough(): boolean {
-    return this.#expelled && this.#mail.length === 0 && this.#calls.inFlight.size === 0;
+    return this.#expelled && this.#mail.isEmpty && this.#calls.inFlight.size === 0;
   }
 
   /** The run goes on elsewhere at once, where everything newer is read; what was not answered is judged there. */
   async #handBack(): Promise<void> {
-    this.#fed = Number.MAX_SAFE_INTEGER;
-    await this.#release(this.#time.now());
+    await this.#release(this.#time.now(), Number.MAX_SAFE_INTEGER);
   }
 
   /** Somebody else has the run: what was learnt and not committed is handed in. */
   #lose(facts: readonly DriverFact[], maybe: Decision | null): void {
     this.#lost = true;
     this.#calls.abortAll();
-    for (const fact of [...facts, ...this.#take()]) if (fact.type === "result") this.#calls.handIn(fact);
+    for (const fact of [...facts, ...this.#mail.take()]) if (fact.type === "result") this.#calls.handIn(fact);
     if (maybe !== null) this.#calls.disown(maybe);
   }
 
-  // ---- the mailbox
+  // ---- what is learnt
 
   #learn(fact: OutcomeFact, refused: boolean): void {
     if (this.#lost) return this.#calls.handIn(fact);
     // During the expulsion an outcome that nobody knows is an interruption: the next driver judges it.
     const interrupted = this.#expelled && !refused && fact.type === "result" && fact.result.kind === "unknown";
-    if (interrupted) this.#wakeUp?.();
-    else this.#post(fact);
+    if (interrupted) this.#mail.wake();
+    else this.#mail.post(fact);
   }
 
-  #post(fact: DriverFact): void {
-    this.#mail.push(fact);
-    this.#wakeUp?.();
+  /** Waits for mail, for the time wanted, for the loss of the lease or for the expulsion. */
+  async #listen({ wanted, commit }: Decision): Promise<void> {
+    if (this.#lost || this.#isThrough()) return;
+    const least = commit === null ? idleTickMs : 0;
+    await this.#mail.listen(wanted === null ? null : Math.max(least, wanted - this.#time.now()));
   }
-
-  #take(): readonly DriverFact[] {
-    const mail = this.#mail;
-    this.#mail = [];
-    return mail;
-  }
-
-  /** Waits for mail, for `wanted` (store time), for the loss of the lease or for the expulsion. */
-  async #listen(wanted: number | null): Promise<void> {
-    if (this.#mail.length > 0 || this.#lost || this.#isThrough()) return;
-    const woken = new Promise<void>((resolve) => {
-      this.#wakeUp = resolve;
-    });
-    const { clock } = this.#context;
-    const tick = () => this.#post({ type: "tick" });
-    const cancel = wanted === null ? null : clock.after(Math.max(0, wanted - this.#time.now()), tick);
-    await woken;
-    this.#wakeUp = null;
-    cancel?.();
-  }
-
-  // ---- the inbox
 
   async #readInbox(): Promise<void> {
     this.#reading = true;
     try {
-      const entries = this.#unfed(await this.#context.store.inbox(this.#ref));
-      if (entries.length > 0) this.#post({ type: "inbox", entries });
+      this.#mail.postEntries(await this.#context.store.inbox(this.#ref));
     } catch (error) {
       trouble(this.#context, "inbox", error);
     } finally {
@@ -291,23 +287,12 @@ export class Driver implements LeaseHolder {
     }
   }
 
-  /** Entries that were not in the mailbox yet. */
-  #unfed(entries: readonly InboxEntry[]): readonly InboxEntry[] {
-    if (entries.length === 0) return entries;
-    const newer = entries.filter((entry) => entry.position > this.#fed);
-    this.#fed = highest(newer, this.#fed);
-    return newer;
+  /** Why no call may be begun because of what has come in since the grant; `null`: nothing against it. */
+  #objection(entries: readonly InboxEntry[]): string | null {
+    if (this.#lost) return "the lease was lost";
+    if (entries.length === 0 && this.#mail.isEmpty) return null;
+    const asked = [...entries, ...this.#mail.entries()].map(({ body }) => body);
+    if (asked.some((body) => body.type === "cancel")) return "a cancel is at hand";
+    return asked.some((body) => body.type === "control" && body.control === "pause") ? "a pause is at hand" : null;
   }
-}
-
-function highest(entries: readonly InboxEntry[], least: number): number {
-  return entries.reduce((most, entry) => Math.max(most, entry.position), least);
-}
-
-/** Why calls must not be begun because of what came with the commit's answer; `null`: nothing against it. */
-function objection(entries: readonly InboxEntry[]): string | null {
-  const found = entries.find(
-    ({ body }) => body.type === "cancel" || (body.type === "control" && body.control === "pause"),
-  );
-  return found === undefined ? null : found.body.type === "cancel" ? "a cancel is at hand" : "a pause is at hand";
 }

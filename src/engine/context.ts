@@ -2,6 +2,7 @@
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
 import type { Clock, Facts, Ids, Machine, RunRecord, RunRef, Store, WakeUp, WakeUps } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
 import type { Leases } from "./lease.ts";
@@ -87,8 +88,8 @@ export function within(clock: Clock, ms: number, work: Promise<unknown>): Promis
 }
 
 /**
- * Sends one request again, unchanged, until it is answered or the process ends (`null`). `sentAt` is when it was first
- * sent, by the monotonic clock; `request` must be idempotent.
+ * Sends one request again, unchanged, until it is answered or the process ends (`null`). It must be idempotent. Throws only
+ * what sending it again cannot change: a refusal by name.
  */
 export async function untilAnswered<Answer>(
   context: EngineContext,
@@ -102,6 +103,7 @@ export async function untilAnswered<Answer>(
     } catch (error) {
       trouble(context, where, error);
       if (context.isOver()) return null;
+      if (error instanceof RepriseError && error.code !== "STORE_UNAVAILABLE") throw error;
       await pause(context.clock, delay);
       delay = Math.min(delay * 2, resendMs.most);
     }
