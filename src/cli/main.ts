@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { addDemoCommand } from "./demo/command.ts";
 import { describeError, type ExitCode, exitCodeOf, exitCodes } from "./exit.ts";
+import { addHealthCommand } from "./health.ts";
 import { addLintCommand } from "./lint.ts";
 
 function programWith(end: (code: ExitCode) => void): Command {
@@ -19,6 +20,7 @@ function programWith(end: (code: ExitCode) => void): Command {
     .exitOverride();
   addDemoCommand(program, end);
   addLintCommand(program, end);
+  addHealthCommand(program, end);
   return program;
 }
 
