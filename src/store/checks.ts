@@ -1,6 +1,6 @@
 /** Refusals that both adapters word alike. */
-import type { Commit } from "../core/commit.ts";
-import { runKey } from "../core/run.ts";
+import type { Commit } from "../core/index.ts";
+import { runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { maxEntriesWaiting } from "./limits.ts";
 

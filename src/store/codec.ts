@@ -1,8 +1,14 @@
 /** The stored forms of everything the store keeps of a run. One folder, so that what lies in Redis is decided in one place. */
 export { decodeEntry, decodeWinner, encodeEntry } from "./codec/entry.ts";
-export { decodeLogEntry, encodeLogEntry } from "./codec/log.ts";
+export { decodeLog, encodeLogEntry } from "./codec/log.ts";
 export { decodePermit } from "./codec/permit.ts";
-export { decodeRecord, encodeRecord, type StoredRecord } from "./codec/record.ts";
+export {
+  decodeRecord,
+  encodeCommitted,
+  encodeRecord,
+  refersToLedger,
+  type StoredRecord,
+} from "./codec/record.ts";
 export { decodeRow, encodeRow } from "./codec/row.ts";
 export { decoded } from "./codec/shape.ts";
 export { statusLetters } from "./codec/words.ts";

@@ -3,8 +3,7 @@
  * the last run shown, so a run that changes lists between two pages is neither lost nor shown twice.
  */
 
-import type { ListQuery, RunSummary } from "../core/ports.ts";
-import type { RunRecord, RunStatus } from "../core/run.ts";
+import type { ListQuery, RunRecord, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { maxPageRecords } from "./limits.ts";
 

@@ -3,8 +3,7 @@
  * tag, so that a script touches one slot. Ids are checked here, before they become part of a key.
  */
 
-import { idPattern } from "../core/ids.ts";
-import { type RunRef, runKey } from "../core/run.ts";
+import { idPattern, type RunRef, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
 const namespacePattern = /^[A-Za-z0-9_.-]{1,64}$/;

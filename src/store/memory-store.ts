@@ -15,11 +15,11 @@ import type {
   OwnerRef,
   PermitCommand,
   RegisteredSaga,
+  RunRef,
   SendCommand,
   Store,
   Timed,
-} from "../core/ports.ts";
-import type { RunRef } from "../core/run.ts";
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import {
   answers,

@@ -16,10 +16,10 @@ import type {
   OwnerRef,
   PermitCommand,
   RegisteredSaga,
+  RunRef,
   SendCommand,
   Store,
-} from "../core/ports.ts";
-import type { RunRef } from "../core/run.ts";
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { assertPlace, memberOf, shardOfMember, sharedKeys } from "./keys.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";

@@ -12,7 +12,7 @@ import { maxEntriesWaiting, maxLeasesExpired, maxWakeGraceMs, maxWakeUpsQueued, 
 const parts = {
   create: ["due"],
   acquire: ["due", "lease"],
-  commit: ["due", "lease", "inbox"],
+  commit: ["due", "lease", "inbox", "output"],
   renew: ["due", "lease"],
   release: ["due", "lease", "inbox"],
   send: ["due"],
@@ -20,6 +20,7 @@ const parts = {
   permit: ["due", "lease"],
   renew_permit: ["due"],
   expire: ["due"],
+  read: [],
   register: [],
   forget: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

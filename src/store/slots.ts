@@ -2,7 +2,7 @@
  * What the slot of an inbox entry decides (design section 4, Inbox). The Lua scripts are told the answers as flags, so
  * that the rules stand here once.
  */
-import type { Row } from "../core/run.ts";
+import type { Row } from "../core/index.ts";
 
 /** The open wait or review a slot needs: `review:<n>` or `wait:<seq>.<n>`; `null`: the slot is always open. */
 export function gateOf(slot: string): string | null {

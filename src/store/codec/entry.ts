@@ -2,7 +2,7 @@
  * The stored form of an inbox entry, in lines: position and time, command id, sender, body. A slot that was consumed keeps
  * all but the body. The scripts read the first two lines. Command id and sender are JSON strings, so a line is a line.
  */
-import type { InboxBody, InboxEntry, RunRef } from "../../core/run.ts";
+import type { InboxBody, InboxEntry, RunRef } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { decoded } from "./shape.ts";
 

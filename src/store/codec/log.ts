@@ -2,7 +2,7 @@
  * The stored form of a log entry: element n - 1 of the log is revision n. Most of what a commit takes into account has a
  * terse form: `s2` row 2 was sent, `=2.1ka` its send 1 succeeded by an answer.
  */
-import type { LogEntry, RunRef, Taken } from "../../core/run.ts";
+import type { LogEntry, RunRef, Taken } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { decoded, emptyList, lettersOf, shapeOf, zero } from "./shape.ts";
 import { outcomeLetters, proofLetters, statusLetters } from "./words.ts";
@@ -44,11 +44,17 @@ const entry = shapeOf<Omit<LogEntry, "revision">>({
     pack: (status) => (status === null ? "" : statusLetters.letterOf(status)),
     unpack: (letter: string) => (letter === "" ? null : statusLetters.wordOf(letter)),
   },
-  taken: { short: "k", usual: emptyList, pack: (taken) => taken.map(packTaken), unpack: unpackAll },
+  taken: { short: "k", usual: emptyList, pack: packAll, unpack: unpackAll },
   actor: { short: "a" },
   fence: { short: "n", usual: zero },
   digest: { short: "d" },
 });
+
+/** Joined by blanks where all are terse. */
+function packAll(taken: readonly Taken[]): unknown {
+  const packed = taken.map(packTaken);
+  return packed.every((each) => typeof each === "string" && !each.includes(" ")) ? packed.join(" ") : packed;
+}
 
 function packTaken(taken: Taken): unknown {
   switch (taken.what) {
@@ -84,8 +90,9 @@ function packTaken(taken: Taken): unknown {
   }
 }
 
-function unpackAll(stored: readonly unknown[]): readonly Taken[] {
-  return stored.map((taken) => (typeof taken === "string" ? unpackTaken(taken) : (taken as Taken)));
+function unpackAll(stored: string | readonly unknown[]): readonly Taken[] {
+  const all = typeof stored === "string" ? stored.split(" ") : stored;
+  return all.map((taken) => (typeof taken === "string" ? unpackTaken(taken) : (taken as Taken)));
 }
 
 function unpackTaken(text: string): Taken {
@@ -106,11 +113,35 @@ function unpackTaken(text: string): Taken {
   return text.length === 1 ? { what } : { what, note: text.slice(2) };
 }
 
-export function encodeLogEntry(given: LogEntry): string {
-  return JSON.stringify(entry.pack(given));
+/** `owner`: whose lease it is written under; the script names it where it is the first under its fence. */
+export function encodeLogEntry(given: LogEntry, owner: string | null): string {
+  const stored = entry.pack(given);
+  if (given.actor === owner) delete stored["a"];
+  return JSON.stringify(stored);
 }
 
-/** Throws RECORD_CORRUPT, naming the run and the revision. */
-export function decodeLogEntry(run: RunRef, revision: number, stored: string): LogEntry {
-  return decoded(`log entry ${revision}`, memberOf(run), () => ({ revision, ...entry.unpack(JSON.parse(stored)) }));
+/**
+ * Entries from revision `first` on. `null`: who wrote some of them is only said by an earlier entry of their fence.
+ * Throws RECORD_CORRUPT, naming the run and the revision.
+ */
+export function decodeLog(run: RunRef, first: number, stored: readonly string[]): readonly LogEntry[] | null {
+  const owners = new Map<number, string>();
+  const entries: LogEntry[] = [];
+  for (const [at, text] of stored.entries()) {
+    const revision = first + at;
+    const told = decoded(`log entry ${revision}`, memberOf(run), () => decodeEntry(text, owners, first === 1));
+    if (told === null) return null;
+    entries.push({ revision, ...told });
+  }
+  return entries;
+}
+
+function decodeEntry(text: string, owners: Map<number, string>, isWhole: boolean): Omit<LogEntry, "revision"> | null {
+  const stored = JSON.parse(text) as Record<string, unknown>;
+  const fence = (stored["n"] ?? 0) as number;
+  if (typeof stored["o"] === "string") owners.set(fence, stored["o"]);
+  const actor = stored["a"] ?? owners.get(fence);
+  if (actor !== undefined) return entry.unpack({ ...stored, a: actor });
+  if (isWhole) throw new Error("nobody is named who wrote it");
+  return null;
 }

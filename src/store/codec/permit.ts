@@ -1,6 +1,5 @@
 /** The stored form of a permit: `<send><a|u> until sentAt deadline abort`, then token and owner as JSON, a line each. */
-import type { PermitState } from "../../core/ports.ts";
-import type { RunRef } from "../../core/run.ts";
+import type { PermitState, RunRef } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { decoded } from "./shape.ts";
 

@@ -1,15 +1,16 @@
 /**
  * The stored form of a run record. What the run hash keeps in fields of their own for the scripts (revision, status,
- * pool, priority), and what the key says (tenant, id), is not in the text.
+ * pool, priority), and what the key says (tenant, id), is not in the text. An ended run's output may be a second line: the
+ * parts of it that the ledger holds anyway are references to rows there (`lua/shared.output.lua`).
  */
 
-import type { MachineState } from "../../core/machine-port.ts";
-import type { RunRecord, RunRef } from "../../core/run.ts";
+import { hasEnded, type MachineState, type RunRecord, type RunRef } from "../../core/index.ts";
+import type { Json } from "../../saga/index.ts";
 import { memberOf } from "../keys.ts";
 import { decoded, emptyList, emptyMap, no, nothing, shapeOf, zero } from "./shape.ts";
 import { statusLetters } from "./words.ts";
 
-/** A run record's place in the run hash; a field with its usual value is left out. */
+/** A run record's text and the fields of its run hash; a field with its usual value is left out. */
 export interface StoredRecord {
   readonly text: string;
   readonly revision: number;
@@ -19,6 +20,11 @@ export interface StoredRecord {
   readonly pool: string | null;
   /** `null`: 0. */
   readonly priority: number | null;
+}
+
+/** What is written: `outputs` (name, value, name, value ...; JSON) is left out of the text for the script to place. */
+export interface EncodedRecord extends StoredRecord {
+  readonly outputs: readonly string[];
 }
 
 type Told = Omit<RunRecord, "tenant" | "id" | "revision" | "status" | "pool" | "priority">;
@@ -42,13 +48,8 @@ const record = shapeOf<Told>({
   inputHash: { short: "ih" },
   rollback: { short: "rb", usual: () => "none" },
   cause: { short: "ca", usual: nothing },
-  snapshot: {
-    short: "s",
-    usual: nothing,
-    pack: (state) => (state === null ? null : machineState.pack(state)),
-    unpack: machineState.unpack,
-  },
   output: { short: "o", usual: nothing },
+  snapshot: { short: "s", usual: nothing, pack: packState, unpack: unpackState },
   rows: { short: "rw", usual: zero },
   open: { short: "op", usual: emptyList },
   regionEntries: { short: "re", usual: emptyMap },
@@ -68,29 +69,83 @@ const record = shapeOf<Told>({
   logDigest: { short: "d" },
 });
 
+/** An ended machine's output is, as a rule, the run's: then it is stored once. */
+const sameOutput = "=";
+
+function packState(state: MachineState | null, { output }: Told): unknown {
+  if (state === null) return null;
+  if (state.output === undefined || JSON.stringify(state.output) !== JSON.stringify(output))
+    return machineState.pack(state);
+  const { output: _, ...rest } = state;
+  return { ...machineState.pack(rest), [sameOutput]: 1 };
+}
+
+function unpackState(stored: never, { output }: Told): MachineState {
+  const state = machineState.unpack(stored);
+  return sameOutput in (stored as object) ? { ...state, output } : state;
+}
+
 function refuseFormat(format: never): 1 {
   throw new Error(`its format ${String(format)} is not known here: a newer version wrote it`);
 }
 
-export function encodeRecord(given: RunRecord): StoredRecord {
+/** Outputs below this many characters are not worth looking for in the ledger. */
+const smallOutputChars = 100;
+
+export function encodeRecord(given: RunRecord): EncodedRecord {
+  return encoded(given, []);
+}
+
+/** For a commit: the output of a run that ends, where it is an object, is handed over part by part. */
+export function encodeCommitted(given: RunRecord): EncodedRecord {
+  const { output } = given;
+  if (!hasEnded(given.status) || output === null || typeof output !== "object" || Array.isArray(output)) {
+    return encoded(given, []);
+  }
+  const outputs = Object.entries(output).flatMap((part) => part.map((value) => JSON.stringify(value)));
+  return outputs.join().length < smallOutputChars ? encoded(given, []) : encoded(given, outputs);
+}
+
+function encoded(given: RunRecord, outputs: readonly string[]): EncodedRecord {
+  const packed = record.pack(given);
+  if (outputs.length > 0) delete packed["o"];
   return {
-    text: JSON.stringify(record.pack(given)),
+    text: JSON.stringify(packed),
     revision: given.revision,
     status: statusLetters.letterOf(given.status),
     pool: given.pool === "default" ? null : given.pool,
     priority: given.priority === 0 ? null : given.priority,
+    outputs,
   };
 }
 
-/** Throws RECORD_CORRUPT, naming the run. */
-export function decodeRecord(run: RunRef, stored: StoredRecord): RunRecord {
-  return decoded("the record", memberOf(run), () => ({
-    ...record.unpack(JSON.parse(stored.text)),
-    tenant: run.tenant,
-    id: run.id,
-    revision: stored.revision,
-    status: statusLetters.wordOf(stored.status),
-    pool: stored.pool ?? "default",
-    priority: stored.priority ?? 0,
-  }));
+/** Is the ledger needed to read it whole? */
+export function refersToLedger({ text }: Pick<StoredRecord, "text">): boolean {
+  return text.includes("\n");
+}
+
+/**
+ * `outputOf` tells the output of a ledger row; without it, and where it is needed, the output reads as `null`.
+ * Throws RECORD_CORRUPT, naming the run.
+ */
+export function decodeRecord(run: RunRef, stored: StoredRecord, outputOf: (seq: number) => Json = nothing): RunRecord {
+  return decoded("the record", memberOf(run), () => {
+    const [text = "", references] = stored.text.split("\n");
+    const packed = JSON.parse(text) as Record<string, unknown>;
+    if (references !== undefined) packed["o"] = gathered(references, outputOf);
+    return {
+      ...record.unpack(packed),
+      tenant: run.tenant,
+      id: run.id,
+      revision: stored.revision,
+      status: statusLetters.wordOf(stored.status),
+      pool: stored.pool ?? "default",
+      priority: stored.priority ?? 0,
+    };
+  });
+}
+
+function gathered(references: string, outputOf: (seq: number) => Json): Json {
+  const parts = JSON.parse(references) as readonly (readonly [name: string, seq: number, value?: Json])[];
+  return Object.fromEntries(parts.map(([name, seq, value = null]) => [name, seq === 0 ? value : outputOf(seq)]));
 }

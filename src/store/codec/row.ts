@@ -1,8 +1,8 @@
 /**
  * The stored form of a ledger row: element seq - 1 of the ledger. A row whose call lies in a named queue begins with
- * `<send><a|u>;`, which is all that the `permit` script reads of it.
+ * `<send><a|u>;`, which is all that the `permit` script reads of it. XState's own invoke ids end with the name of the step.
  */
-import type { Call, Row, RunRef, Undo } from "../../core/run.ts";
+import type { Call, Row, RunRef, Undo } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { offerOf } from "../slots.ts";
 import { decoded, emptyList, no, nothing, one, shapeOf, yes, zero } from "./shape.ts";
@@ -54,12 +54,16 @@ const row = shapeOf<Omit<Row, "seq">>({
   kind: { short: "k", usual: () => "call" },
   step: { short: "n" },
   occurrence: { short: "oc", usual: one },
-  invoke: { short: "v", usual: (whole) => whole.step },
+  invoke: {
+    short: "v",
+    usual: (whole) => whole.step,
+    pack: (invoke, { step }) => (invoke.endsWith(step) ? `${invoke.slice(0, -step.length)}*` : `${invoke}!`),
+    unpack: (text: string, { step }) => (text.endsWith("*") ? text.slice(0, -1) + step : text.slice(0, -1)),
+  },
   region: { short: "rg", usual: emptyList },
   regionEntry: { short: "re", usual: zero },
   input: { short: "i", usual: nothing },
   call: { short: "c", pack: call.pack, unpack: call.unpack },
-  output: { short: "o", usual: nothing },
   unusable: { short: "un", usual: no },
   abandoned: { short: "ab", usual: no },
   told: { short: "to", usual: yes },
@@ -70,6 +74,8 @@ const row = shapeOf<Omit<Row, "seq">>({
     unpack: undo.unpack,
   },
   reference: { short: "rf", usual: nothing },
+  // Last, where the commit script looks for it when a run's own output says the same.
+  output: { short: "o", usual: nothing },
 });
 
 export function encodeRow(given: Row): string {

@@ -1,6 +1,6 @@
 /** The letters that stand for words in stored forms. A letter is never given another meaning. */
-import type { CallState, Proof, RunStatus } from "../../core/run.ts";
-import type { EffectClass } from "../../saga/spec.ts";
+import type { CallState, Proof, RunStatus } from "../../core/index.ts";
+import type { EffectClass } from "../../saga/index.ts";
 import { lettersOf } from "./shape.ts";
 
 export const statusLetters = lettersOf<RunStatus>({

@@ -1,17 +1,17 @@
 -- Purpose: one worker gets the right to advance a run for a while, and everything it needs to know of it.
--- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 inbox 7 permits 8 held 9 owners 10 suspects
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 inbox 7 permits 8 held 9 owners 10 suspects 11 record
 -- ARGV: 1 member 2 owner 3 token 4 leaseMs
 -- Answers: OK now fence record revision status pool priority taken-from suspect rows inbox permits
 --          | HELD now until | ENDED now | ABSENT now
 -- Invariant: the fence and the wake number grow with each new holder; the same token again is answered the same.
-local run, due, clock, queued, ledger, inbox, permits, held, owners, suspects = unpack(KEYS)
+local run, due, clock, queued, ledger, inbox, permits, held, owners, suspects, rec = unpack(KEYS)
 local member, owner, token = unpack(ARGV)
 local now = time(clock)
 local expires = now + ARGV[4]
 
-local f = call('HMGET', run, 'r', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p')
-local record, status, holder = f[1], f[2], f[3]
-if not record then return { 'ABSENT', now } end
+local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p')
+local revision, status, holder = f[1], f[2], f[3]
+if not revision then return { 'ABSENT', now } end
 if holder and holder ~= token and tonumber(f[4]) > now then return { 'HELD', now, f[4] } end
 local reopened = not status:find('[cfx]')
 for _, slot in ipairs(reopened and {} or call('HKEYS', inbox)) do
@@ -36,12 +36,12 @@ else
   end
   call('HINCRBY', run, 'f', 1)
   call('HINCRBY', run, 'w', 1)
-  call('HSET', run, 'o', owner, 't', token, 'u', expires)
+  call('HSET', run, 'o', owner, 't', token, 'u', expires, 'b', 1)
   call('HDEL', run, 'm', 'e')
   call('SADD', held, member)
   take_up(run, queued, member, f[8], f[9])
   call('ZADD', due, expires, member)
 end
-local a = call('HMGET', run, 'f', 'v', 'q', 'd', 'x')
-return { 'OK', now, a[1], record, a[2], status, f[9], a[3], a[4], a[5],
+local a = call('HMGET', run, 'f', 'q', 'd', 'x')
+return { 'OK', now, a[1], call('GET', rec), revision, status, f[9], a[2], a[3], a[4],
   call('LRANGE', ledger, 0, -1), call('HGETALL', inbox), call('HGETALL', permits) }

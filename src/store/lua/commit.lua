@@ -1,21 +1,22 @@
 -- Purpose: the one write that moves a run. Record, rows, log, inbox, listings, permits, lease and due, together or not.
--- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 log 7 inbox 8 slots 9 permits 10 held, then listings left, then joined
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined
 -- ARGV: 1 member 2 id 3 commit id 4 expects 5 fence 6 token 7 leaseMs 8 decided at 9 seen 10 flags (m must see, r release,
---       o outcome) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 listings left, then lists
---       of strings, each after its length: rows (seq, row), consumed slots, withdrawn (seq, send), settled, aborted
+--       o outcome) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
+--       then lists of strings, each after its length: rows (seq, row), consumed slots, withdrawn (seq, send), settled,
+--       aborted, outputs (name, value)
 -- Answers: OK now slots-taken entries | DUP, INBOX now 0 entries | PERMITTED now permits | FENCED STALE CLOCK GAP now
 -- Invariant: a revision is written once, by the holder of the newest fence; the same commit again changes nothing.
-local run, due, clock, queued, ledger, log, inbox, slots, permits, held = unpack(KEYS)
+local run, due, clock, queued, rec, ledger, log, inbox, slots, permits, held = unpack(KEYS)
 local member, id, commit, expects, fence, token, lease, decided, seen, flags = unpack(ARGV)
 local now = time(clock)
-local lists, at = {}, 19
-for n = 1, 5 do
+local lists, at = {}, 20
+for n = 1, 6 do
   lists[n] = { unpack(ARGV, at + 1, at + ARGV[at]) }
   at = at + #lists[n] + 1
 end
-local rows, consumed, withdrawn, settled, aborted = unpack(lists)
+local rows, consumed, withdrawn, settled, aborted, outputs = unpack(lists)
 
-local f = call('HMGET', run, 'v', 'f', 't', 'c', 'n', 'm', 'k', 'p')
+local f = call('HMGET', run, 'v', 'f', 't', 'c', 'n', 'm', 'k', 'p', 'b')
 local entries = newer(inbox, f[5], tonumber(seen))
 if f[4] == commit then return { 'DUP', now, 0, entries } end
 if f[3] ~= token or f[2] ~= fence then return { 'FENCED', now } end
@@ -31,19 +32,20 @@ for i = 1, #rows, 2 do
   next = math.max(next, tonumber(rows[i]))
 end
 
-for i = 11, #KEYS do
+for i = 12, #KEYS do
   local name = KEYS[i]:find('}:open:', 1, true) and member or id
-  if i <= 10 + ARGV[18] then call('ZREM', KEYS[i], name) else call('ZADD', KEYS[i], ARGV[16], name) end
+  if i <= 11 + ARGV[19] then call('ZREM', KEYS[i], name) else call('ZADD', KEYS[i], ARGV[16], name) end
 end
 for i = 1, #rows, 2 do
   if tonumber(rows[i]) > length then call('RPUSH', ledger, rows[i + 1]) else call('LSET', ledger, rows[i] - 1, rows[i + 1]) end
 end
-call('RPUSH', log, ARGV[15])
+call('RPUSH', log, with_owner(ARGV[15], f[9], ARGV[18]))
 local taken = consume(inbox, slots, consumed)
 for _, seq in ipairs(settled) do call('HDEL', permits, seq) end
 for _, seq in ipairs(aborted) do abort(permits, seq) end
-call('HSET', run, 'r', ARGV[12], 'v', expects + 1, 's', ARGV[13], 'c', commit)
-call('HDEL', run, 'd', 'g', flags:find('o') and 'x' or 'd')
+call('SET', rec, ARGV[12] .. (#outputs > 0 and '\n' .. referred(ledger, outputs) or ''))
+call('HSET', run, 'v', expects + 1, 's', ARGV[13], 'c', commit)
+call('HDEL', run, 'b', 'd', 'g', flags:find('o') and 'x' or 'd')
 if ARGV[14] ~= '' then call('HSET', run, 'g', ARGV[14]) end
 if flags:find('r') then rest(run, due, queued, held, permits, member, ARGV[11])
 else hold(run, due, queued, held, member, f[6], f[7], f[8], now + lease) end

@@ -1,22 +1,23 @@
 -- Purpose: a run begins to exist: record, first log entry, listings, and it is due (or waits for its tenant's share).
--- KEYS: 1 run 2 due 3 clock 4 queued 5 log 6 fair 7 backlog, then the listings joined
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 log 7 fair 8 backlog, then the listings joined
 -- ARGV: 1 member 2 id 3 command id 4 createdAt 5 startAt 6 record 7 status 8 log entry 9 pool 10 priority
 -- Answers: OK now [wake-up] | KNOWN now record revision status (the caller tells EXISTS from CONFLICT)
 -- Invariant: one run per id; the same command again changes nothing and is answered OK.
-local run, due, clock, queued, log, fair, backlog = unpack(KEYS)
+local run, due, clock, queued, rec, log, fair, backlog = unpack(KEYS)
 local member, id, command, created, start, record, status, entry, pool, priority = unpack(ARGV)
 local now = time(clock)
 
-local f = call('HMGET', run, 'i', 'r', 'v', 's', 'f', 'k')
-if f[2] and f[1] ~= command then return { 'KNOWN', now, f[2], f[3], f[4] } end
-if f[2] and (f[5] or not f[6]) then return { 'OK', now } end
+local f = call('HMGET', run, 'i', 'v', 's', 'f', 'k')
+if f[2] and f[1] ~= command then return { 'KNOWN', now, call('GET', rec), f[2], f[3] } end
+if f[2] and (f[4] or not f[5]) then return { 'OK', now } end
 if f[2] then return { 'OK', now, hand_out(run, due, queued, member, now) } end
 
-call('HSET', run, 'r', record, 'v', 1, 's', status, 'w', 1, 'i', command)
+call('SET', rec, record)
+call('HSET', run, 'v', 1, 's', status, 'w', 1, 'i', command)
 if pool ~= '' then call('HSET', run, 'p', pool) end
 if priority ~= '' then call('HSET', run, 'q', priority) end
 call('RPUSH', log, entry)
-for i = 8, #KEYS do
+for i = 9, #KEYS do
   call('ZADD', KEYS[i], created, KEYS[i]:find('}:open:', 1, true) and member or id)
 end
 if start ~= created and tonumber(start) > now then

@@ -1,7 +1,8 @@
 -- Shared: time, and handing runs out. scripts.ts puts the limits of limits.ts and the shared parts before a script.
 -- Invariant: time never goes back; a run handed out is due again after its grace, so no wake-up is lost for good.
--- Run hash: r record, v revision, s status, f fence, w wake, k hand-outs, o t u m lease (owner, token, until, mark),
--- d taken from, x suspect, c commit id, i create's command id, n inbox position, g gates, p pool, q priority, e own due.
+-- Run hash: v revision, s status, f fence, w wake, k hand-outs, o t u m lease (owner, token, until, mark), b nothing was
+-- committed under this fence, d taken from, x suspect, c commit id, i create's command id, n inbox position, g gates,
+-- p pool, q priority, e own due. All short, so that the hash stays a listpack; the record is a key of its own.
 local call = redis.call
 
 local function time(clock)

@@ -1,6 +1,5 @@
 /** What the memory store keeps of one run: the counterpart of the Redis keys `run:`, `ledger:`, `log:`, `inbox:`, `slots:`, `permit:`. */
-import type { PermitState } from "../../core/ports.ts";
-import type { LogEntry, Run, RunRecord } from "../../core/run.ts";
+import type { LogEntry, PermitState, Run, RunRecord } from "../../core/index.ts";
 
 /** A lease as it is kept; a lapsed one stays until it is taken, renewed or given back. */
 export interface Lease {

@@ -2,7 +2,7 @@
  * `create`, `acquire`, `commit`, `renew`, `release` over one memory shard, each in the order of its script: every
  * refusal first, then the writes.
  */
-import { type Commit, evolve } from "../../core/commit.ts";
+
 import type {
   AcquireAnswer,
   AcquireCommand,
@@ -14,8 +14,8 @@ import type {
   PermitState,
   ReleaseAnswer,
   RenewAnswer,
-} from "../../core/ports.ts";
-import { hasEnded, type InboxEntry } from "../../core/run.ts";
+} from "../../core/index.ts";
+import { type Commit, evolve, hasEnded, type InboxEntry } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";

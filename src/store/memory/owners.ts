@@ -1,5 +1,5 @@
 /** Owners, their pulses and what becomes of their leases, over one memory shard. */
-import type { OwnerRef } from "../../core/ports.ts";
+import type { OwnerRef } from "../../core/index.ts";
 import { maxLeasesExpired } from "../limits.ts";
 import type { Shard } from "./shard.ts";
 

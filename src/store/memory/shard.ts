@@ -2,7 +2,7 @@
  * One shard of the memory store: its runs, its clock and its `due` queue. Owns hand-outs: a run that is due is handed
  * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/prelude.lua`.
  */
-import type { WakeUp } from "../../core/ports.ts";
+import type { WakeUp } from "../../core/index.ts";
 import { graceMs, maxWakeUpsQueued } from "../limits.ts";
 import type { Cell } from "./cell.ts";
 

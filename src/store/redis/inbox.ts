@@ -1,5 +1,5 @@
 /** `send`, `permit`, `renewPermit` and `due`: from the port's words to the scripts' and back. */
-import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand, Timed, WakeUp } from "../../core/ports.ts";
+import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand, Timed, WakeUp } from "../../core/index.ts";
 import { inboxFull } from "../checks.ts";
 import { decodeRecord, decodeRow, decodeWinner, encodeEntry, statusLetters } from "../codec.ts";
 import { gateOf, isBounded, offerTag, reopens } from "../slots.ts";
@@ -42,8 +42,8 @@ type PermitReply =
 
 export async function permit(wire: Wire, command: PermitCommand): Promise<Timed<PermitAnswer>> {
   const { seq, token, owner, leaseMs, windowMs } = command;
-  const { member, shard, run } = wire.find(command.run);
-  const own = [`${shard.prefix}ledger:${member}`, `${shard.prefix}permit:${member}`];
+  const { member, shard, run, record: rec } = wire.find(command.run);
+  const own = [`${shard.prefix}ledger:${member}`, `${shard.prefix}permit:${member}`, rec];
   const call = offerTag(command.send, command.side);
   const who = [JSON.stringify(token), JSON.stringify(owner)];
   const args = [member, seq, call, ...who, leaseMs, windowMs];

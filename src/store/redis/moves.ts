@@ -6,23 +6,25 @@ import type {
   CommitCommand,
   CreateAnswer,
   CreateCommand,
+  InboxEntry,
   LeaseRef,
   ReleaseAnswer,
   RenewAnswer,
+  RunRef,
   Timed,
-} from "../../core/ports.ts";
-import type { InboxEntry, RunRef } from "../../core/run.ts";
+} from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import {
   decodeEntry,
   decodePermit,
   decodeRecord,
   decodeRow,
+  encodeCommitted,
   encodeLogEntry,
   encodeRecord,
   encodeRow,
 } from "../codec.ts";
-import { listingKey, type ShardKeys, shareOf } from "../keys.ts";
+import { listingKey, shareOf } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import type { ScriptArgument } from "../scripts.ts";
 import type { Found, WakeUpReply, Wire } from "./wire.ts";
@@ -44,10 +46,7 @@ export async function createMany(
   commands: readonly CreateCommand[],
 ): Promise<readonly Timed<CreateAnswer>[]> {
   const answers = new Array<Timed<CreateAnswer>>(commands.length);
-  const byShard = byShardOf(
-    wire,
-    commands.map((command) => command.record),
-  );
+  const byShard = wire.byShard(commands.map((command) => command.record));
   const createShard = async (places: readonly number[]) => {
     for (let from = 0; from < places.length; from += createBatch) {
       const batch = places.slice(from, from + createBatch).map((n) => ({ n, command: commands[n] as CreateCommand }));
@@ -61,27 +60,15 @@ export async function createMany(
   return answers;
 }
 
-/** Places in the list, by shard. */
-function byShardOf(wire: Wire, runs: readonly RunRef[]): ReadonlyMap<ShardKeys, readonly number[]> {
-  const byShard = new Map<ShardKeys, number[]>();
-  for (const [n, run] of runs.entries()) {
-    const { shard } = wire.find(run);
-    const places = byShard.get(shard);
-    if (places === undefined) byShard.set(shard, [n]);
-    else places.push(n);
-  }
-  return byShard;
-}
-
 function createCall(wire: Wire, { record, log, memberships, commandId }: CreateCommand) {
-  const { member, shard, run } = wire.find(record);
+  const { member, shard, run, record: rec } = wire.find(record);
   const { prefix, due, clock, queued, fair } = shard;
   const stored = encodeRecord(record);
   const backlog = `${prefix}due:${shareOf(record.tenant, record.pool)}`;
   const listings = memberships.map((listing) => prefix + listingKey(record.tenant, listing));
-  const keys = [run, due, clock, queued, `${prefix}log:${member}`, fair, backlog, ...listings];
+  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, ...listings];
   const times = [record.createdAt, record.startAt];
-  const own = [stored.text, stored.status, encodeLogEntry(log), stored.pool ?? "", stored.priority ?? ""];
+  const own = [stored.text, stored.status, encodeLogEntry(log, null), stored.pool ?? "", stored.priority ?? ""];
   return { keys, args: [member, record.id, commandId, ...times, ...own] };
 }
 
@@ -116,10 +103,10 @@ type AcquireReply =
 
 export async function acquire(wire: Wire, command: AcquireCommand): Promise<Timed<AcquireAnswer>> {
   const { owner, token, leaseMs } = command;
-  const { member, shard, run } = wire.find(command.run);
+  const { member, shard, run, record } = wire.find(command.run);
   const { prefix, due, clock, queued, owners, suspects } = shard;
   const own = ["ledger", "inbox", "permit"].map((kind) => `${prefix}${kind}:${member}`);
-  const keys = [run, due, clock, queued, ...own, `${prefix}held:${owner}`, owners, suspects];
+  const keys = [run, due, clock, queued, ...own, `${prefix}held:${owner}`, owners, suspects, record];
   const reply = await wire.run<AcquireReply>("acquire", keys, [member, owner, token, leaseMs]);
   if (reply[0] === "HELD") return { answer: "HELD", until: Number(reply[2]), now: reply[1] };
   if (reply[0] !== "OK") return { answer: reply[0], now: reply[1] };
@@ -129,11 +116,12 @@ export async function acquire(wire: Wire, command: AcquireCommand): Promise<Time
 function acquired(run: RunRef, reply: AcquireReply & readonly ["OK", ...unknown[]]): Timed<AcquireAnswer> {
   const [, now, fence, text, revision, status, pool, priority, takenFrom, suspect, rows, inbox, permits] = reply;
   const fields = { revision: Number(revision), status, pool, priority: priority === null ? null : Number(priority) };
+  const ledger = rows.map((row, at) => decodeRow(run, at + 1, row));
   return {
     answer: "OK",
     fence: Number(fence),
-    record: decodeRecord(run, { text, ...fields }),
-    rows: rows.map((row, at) => decodeRow(run, at + 1, row)),
+    record: decodeRecord(run, { text, ...fields }, (seq) => ledger[seq - 1]?.output ?? null),
+    rows: ledger,
     inbox: entriesOf(run, inbox),
     takenFrom: takenFrom === null ? null : { owner: takenFrom.slice(1), died: takenFrom.startsWith("1") },
     suspect: suspect !== null,
@@ -190,13 +178,14 @@ export async function commit(wire: Wire, command: CommitCommand): Promise<Timed<
   }
 }
 
-function commitKeys({ member, shard, run }: Found, { lease, commit: next }: CommitCommand): readonly string[] {
+function commitKeys({ member, shard, run, record }: Found, { lease, commit: next }: CommitCommand): readonly string[] {
   const { prefix, due, clock, queued } = shard;
   const keys = [
     run,
     due,
     clock,
     queued,
+    record,
     `${prefix}ledger:${member}`,
     `${prefix}log:${member}`,
     `${prefix}inbox:${member}`,
@@ -210,7 +199,7 @@ function commitKeys({ member, shard, run }: Found, { lease, commit: next }: Comm
 }
 
 function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: CommitCommand): ScriptArgument[] {
-  const stored = encodeRecord(next.record);
+  const stored = encodeCommitted(next.record);
   const args: ScriptArgument[] = [
     member,
     next.run.id,
@@ -226,9 +215,10 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
     stored.text,
     stored.status,
     next.openSlots.join("\n"),
-    encodeLogEntry(next.log),
+    encodeLogEntry(next.log, lease.owner),
     next.record.createdAt,
     shard.channel,
+    JSON.stringify(lease.owner),
     next.leave.length,
     next.rows.length * 2,
   ];
@@ -236,6 +226,7 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
   args.push(next.consumed.length, ...next.consumed, next.withdraw.length * 2);
   for (const { seq, send } of next.withdraw) args.push(seq, send);
   args.push(next.settledPermits.length, ...next.settledPermits, next.abortPermits.length, ...next.abortPermits);
+  args.push(stored.outputs.length, ...stored.outputs);
   return args;
 }
 
@@ -257,10 +248,7 @@ export async function renew(
 ): Promise<Timed<{ readonly answers: readonly RenewAnswer[] }>> {
   const answers = new Array<RenewAnswer>(leases.length);
   let highest = 0;
-  const byShard = byShardOf(
-    wire,
-    leases.map((lease) => lease.run),
-  );
+  const byShard = wire.byShard(leases.map((lease) => lease.run));
   const renewShard = async (places: readonly number[]) => {
     for (let from = 0; from < places.length; from += renewBatch) {
       const batch = places.slice(from, from + renewBatch);

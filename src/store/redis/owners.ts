@@ -4,8 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { Redis } from "ioredis";
-import type { OwnerRef } from "../../core/ports.ts";
-import type { RunRef } from "../../core/run.ts";
+import type { OwnerRef, RunRef } from "../../core/index.ts";
 import { memberOf, type ShardKeys } from "../keys.ts";
 import { serversOf } from "./connections.ts";
 import type { Wire } from "./wire.ts";

@@ -1,7 +1,15 @@
 /** Reads: a record, a ledger, a log, an inbox, pages of listings, the registry of structures. They take no locks. */
-import type { ListPage, ListQuery, RegisteredSaga } from "../../core/ports.ts";
-import type { InboxEntry, LogEntry, Row, RunRecord, RunRef } from "../../core/run.ts";
-import { decodeLogEntry, decodeRecord, decodeRow } from "../codec.ts";
+import type {
+  InboxEntry,
+  ListPage,
+  ListQuery,
+  LogEntry,
+  RegisteredSaga,
+  Row,
+  RunRecord,
+  RunRef,
+} from "../../core/index.ts";
+import { decodeLog, decodeRecord, decodeRow, refersToLedger, type StoredRecord } from "../codec.ts";
 import {
   answers,
   byPlace,
@@ -24,15 +32,25 @@ export async function now(wire: Wire): Promise<number> {
 }
 
 export async function read(wire: Wire, run: RunRef): Promise<RunRecord | null> {
-  const { run: key } = wire.find(run);
-  return recordOf(run, await wire.ask("read", () => wire.client.hmget(key, "r", "v", "s", "p", "q")));
+  const { keys, args } = readCall(wire, run);
+  const stored = storedOf(await wire.run<ReadReply>("read", keys, args));
+  if (stored === null) return null;
+  if (!refersToLedger(stored)) return decodeRecord(run, stored);
+  // The run has ended: its rows are what they were when the record was written, unless a late result reopens it now.
+  const rows = await ledger(wire, run);
+  return decodeRecord(run, stored, (seq) => rows[seq - 1]?.output ?? null);
 }
 
-function recordOf(run: RunRef, fields: readonly (string | null)[]): RunRecord | null {
-  const [text, revision, status, pool = null, priority = null] = fields;
-  if (typeof text !== "string" || typeof status !== "string") return null;
-  const own = { revision: Number(revision), status, pool, priority: priority === null ? null : Number(priority) };
-  return decodeRecord(run, { text, ...own });
+type ReadReply = readonly [string | null, ...(string | null)[]];
+
+function readCall(wire: Wire, run: RunRef) {
+  const { run: key, record } = wire.find(run);
+  return { keys: [key, record], args: [] };
+}
+
+function storedOf([text, revision, status, pool = null, priority = null]: ReadReply): StoredRecord | null {
+  if (text === null || typeof status !== "string") return null;
+  return { text, revision: Number(revision), status, pool, priority: priority === null ? null : Number(priority) };
 }
 
 export async function ledger(wire: Wire, run: RunRef): Promise<readonly Row[]> {
@@ -46,8 +64,12 @@ export async function log(wire: Wire, run: RunRef, from: number, to: number): Pr
   const first = Math.max(from, 1);
   const last = Number.isFinite(to) ? to - 1 : -1;
   if (Number.isFinite(to) && to < first) return [];
-  const entries = await wire.ask("log", () => wire.client.lrange(`${shard.prefix}log:${member}`, first - 1, last));
-  return entries.map((entry, at) => decodeLogEntry(run, first + at, entry));
+  const key = `${shard.prefix}log:${member}`;
+  const part = await wire.ask("log", () => wire.client.lrange(key, first - 1, last));
+  const entries = decodeLog(run, first, part);
+  if (entries !== null) return entries;
+  const whole = await wire.ask("log", () => wire.client.lrange(key, 0, last));
+  return (decodeLog(run, 1, whole) ?? []).slice(first - 1);
 }
 
 export async function inbox(wire: Wire, run: RunRef): Promise<readonly InboxEntry[]> {
@@ -95,9 +117,17 @@ async function placesIn(wire: Wire, key: string, after: Place | null, count: num
 }
 
 async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<readonly RunRecord[]> {
-  const read = (run: RunRef) => wire.client.hmget(wire.find(run).run, "r", "v", "s", "p", "q");
-  const fields = await wire.ask("list", () => Promise.all(runs.map(read)));
-  return runs.flatMap((run, n) => recordOf(run, fields[n] ?? []) ?? []);
+  const records = new Array<RunRecord | null>(runs.length).fill(null);
+  const readShard = async (places: readonly number[]) => {
+    const calls = places.map((n) => readCall(wire, runs[n] as RunRef));
+    const replies = await wire.runMany<ReadReply>("read", calls);
+    for (const [at, n] of places.entries()) {
+      const stored = storedOf(replies[at] as ReadReply);
+      records[n] = stored === null ? null : decodeRecord(runs[n] as RunRef, stored);
+    }
+  };
+  await Promise.all([...wire.byShard(runs).values()].map(readShard));
+  return records.flatMap((record) => record ?? []);
 }
 
 /** Registers a structure, unless another one of the same saga and version has open runs. */

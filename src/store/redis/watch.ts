@@ -1,5 +1,5 @@
 /** One subscription per store and shard, however many listen. What is heard is a hint: messages may be lost. */
-import type { RunRef } from "../../core/run.ts";
+import type { RunRef } from "../../core/index.ts";
 import { runOf } from "../keys.ts";
 import type { StoreClient, StoreConnections } from "./connections.ts";
 import type { Wire } from "./wire.ts";

@@ -3,8 +3,7 @@
  * sent a second time here but what the server said it has not run (NOSCRIPT).
  */
 
-import type { WakeUp } from "../../core/ports.ts";
-import type { RunRef } from "../../core/run.ts";
+import type { RunRef, WakeUp } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
 import { memberOf, runOf, type ShardKeys, shardKeys, shardOfMember } from "../keys.ts";
 import { loadScripts, runScript, runScripts, type ScriptArgument, type ScriptName, type Scripts } from "../scripts.ts";
@@ -15,6 +14,7 @@ export interface Found {
   readonly member: string;
   readonly shard: ShardKeys;
   readonly run: string;
+  readonly record: string;
 }
 
 export interface WireOptions {
@@ -42,7 +42,19 @@ export class Wire {
   find(run: RunRef): Found {
     const member = memberOf(run);
     const shard = this.shard(shardOfMember(member, this.shards.length));
-    return { member, shard, run: `${shard.prefix}run:${member}` };
+    return { member, shard, run: `${shard.prefix}run:${member}`, record: `${shard.prefix}rec:${member}` };
+  }
+
+  /** Places in the list, by shard. */
+  byShard(runs: readonly RunRef[]): ReadonlyMap<ShardKeys, readonly number[]> {
+    const byShard = new Map<ShardKeys, number[]>();
+    for (const [n, run] of runs.entries()) {
+      const { shard } = this.find(run);
+      const places = byShard.get(shard);
+      if (places === undefined) byShard.set(shard, [n]);
+      else places.push(n);
+    }
+    return byShard;
   }
 
   shard(shard: number): ShardKeys {
