@@ -1,6 +1,22 @@
 /** A whole engine over the memory store and the virtual clock: one store, one queue, any number of workers. */
-import { begin, type Fact, hashOf, type Ids, machineOf, type RunRef, type Store } from "../../../src/core/index.ts";
-import { type EngineSettings, engineWorker, type Worker } from "../../../src/engine/index.ts";
+import {
+  begin,
+  type Consumer,
+  type ConsumerOptions,
+  type Fact,
+  hashOf,
+  type Ids,
+  machineOf,
+  type RunRef,
+  type Store,
+} from "../../../src/core/index.ts";
+import {
+  type EngineSettings,
+  engineWorker,
+  type PulsePlace,
+  type Worker,
+  type WorkerOptions,
+} from "../../../src/engine/index.ts";
 import { type Json, type Saga, structureOf } from "../../../src/saga/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import { memoryQueue } from "../../../src/testing/memory-queue.ts";
@@ -32,10 +48,34 @@ export function countedIds(): Ids {
   };
 }
 
+/** A worker whose process can die, or stand still: nothing that it asks reaches the store, nothing reaches it. */
+export interface Mortal {
+  readonly worker: Worker;
+  kill(): void;
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** The store with some of its answers made by a test. */
+export function wrapped(over: (store: Store) => Partial<Store>): (store: Store) => Store {
+  return (store) => {
+    const mine = over(store);
+    return new Proxy(store, {
+      get: (target, name) => {
+        const made: unknown = mine[name as keyof Store];
+        if (made !== undefined) return made;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+}
+
 export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store = (store) => store) {
   const clock = new VirtualClock();
   const ids = countedIds();
-  const store = memoryStore({ clock });
+  const alive = new Set<string>();
+  const store = memoryStore({ clock, isAlive: (pulse) => alive.has(pulse) });
   const queue = memoryQueue({ clock });
   const facts: Fact[] = [];
   const ports = {
@@ -46,39 +86,75 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     facts: { emit: (fact: Fact) => facts.push(fact) },
   };
 
-  function worker(
-    options: {
-      readonly queues?: readonly string[];
-      readonly pools?: readonly string[];
-      readonly serve?: readonly Saga[];
-      readonly shutdownMs?: number;
-    } = {},
-  ): Worker {
-    return engineWorker(
-      { ports, consumers: queue.consumers },
-      {
-        namespace: "test",
-        sagas: options.serve ?? sagas,
-        pools: options.pools ?? ["default"],
-        queues: (options.queues ?? []).map((name) => ({ name, concurrency: 5 })),
-        concurrency: 10,
-        services: {},
-        settings: { ...settings, shutdownMs: options.shutdownMs ?? settings.shutdownMs },
-        allowForgetfulStore: false,
-        log: () => undefined,
-      },
-    );
+  interface Options {
+    readonly queues?: readonly string[];
+    readonly pools?: readonly string[];
+    readonly serve?: readonly Saga[];
+    readonly shutdownMs?: number;
   }
 
-  async function start(saga: Saga, input: Json, id = "r1"): Promise<RunRef> {
+  function workerOptions(options: Options): WorkerOptions {
+    return {
+      namespace: "test",
+      sagas: options.serve ?? sagas,
+      pools: options.pools ?? ["default"],
+      queues: (options.queues ?? []).map((name) => ({ name, concurrency: 5 })),
+      concurrency: 10,
+      services: {},
+      settings: { ...settings, shutdownMs: options.shutdownMs ?? settings.shutdownMs },
+      allowForgetfulStore: false,
+      log: () => undefined,
+    };
+  }
+
+  function worker(options: Options = {}): Worker {
+    return engineWorker({ ports, consumers: queue.consumers }, workerOptions(options));
+  }
+
+  /** A worker with a pulse, which ends with it. */
+  async function mortal(options: { readonly queues?: readonly string[] } = {}): Promise<Mortal> {
+    let dead = false;
+    const pulse = `p${alive.size}`;
+    alive.add(pulse);
+    const cut = new Proxy(ports.store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) => (dead ? never : (value.apply(target, args) as unknown));
+      },
+    });
+    const consumers: Consumer[] = [];
+    const parts = {
+      ports: { ...ports, store: cut },
+      consumers: (wanted: ConsumerOptions) => {
+        const consumer = queue.consumers(wanted);
+        consumers.push(consumer);
+        return consumer;
+      },
+      pulse: (onOpen: (place: PulsePlace) => void) => {
+        onOpen({ serverId: "s", pulse });
+        return { close: () => void alive.delete(pulse) };
+      },
+    };
+    const worker = engineWorker(parts, workerOptions(options));
+    await worker.start();
+    const kill = () => {
+      dead = true;
+      alive.delete(pulse);
+      for (const consumer of consumers) queue.crash(consumer);
+    };
+    return { worker, kill };
+  }
+
+  async function start(saga: Saga, input: Json, id = "r1", { wake = true } = {}): Promise<RunRef> {
     const run = { tenant: "default", id };
     const machine = machineOf(saga.spec);
     const now = await store.now();
     const first = begin({ machine, hash: hashOf(structureOf(saga)), ...run, input, priority: 0, now, startAt: now });
     const created = await store.create({ ...first, memberships: [], commandId: ids.next() });
-    if (created.answer === "OK" && created.wake !== null) await queue.wakeUps.wake([created.wake]);
+    if (wake && created.answer === "OK" && created.wake !== null) await queue.wakeUps.wake([created.wake]);
     return run;
   }
 
-  return { clock, store, queue, facts, ports, worker, start };
+  return { clock, store, queue, facts, ports, worker, mortal, start };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { CommitCommand, LeaseRef, SendCommand, Store } from "../../../src/core/index.ts";
+import type { CommitCommand, LeaseRef, SendCommand } from "../../../src/core/index.ts";
 import { type ActionContext, fail, notApplied, saga, step } from "../../../src/saga/index.ts";
-import { benchTop, settings } from "./bench-top.ts";
+import { benchTop, settings, wrapped } from "./bench-top.ts";
 
 const input = z.object({ n: z.number() });
 const output = z.object({ ok: z.string() });
@@ -31,17 +31,6 @@ function threeSteps(acts: Readonly<Record<string, Act>> = {}, effect: "keyed" | 
     .step(make("c"), ({ input }) => input)
     .build();
   return { line, seen };
-}
-
-function wrapped(over: (store: Store) => Partial<Store>): (store: Store) => Store {
-  return (store) =>
-    new Proxy(store, {
-      get: (target, name) => {
-        const mine = over(store)[name as keyof Store];
-        const value: unknown = mine ?? Reflect.get(target, name);
-        return typeof value === "function" && mine === undefined ? value.bind(target) : value;
-      },
-    });
 }
 
 test("a straight run is called step by step, one commit a step", async () => {
