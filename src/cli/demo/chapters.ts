@@ -6,12 +6,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle, RunView } from "../../client/index.ts";
 import { claimsOf } from "./claims.ts";
-import { follow, unlessAborted } from "./follow.ts";
+import { follow } from "./follow.ts";
+import { patiently, unlessAborted } from "./patience.ts";
 import type { Stage } from "./stage.ts";
 import type { PlayedChapter, PlayedRun } from "./story.ts";
 
 const chapterTimeoutMs = 30_000;
 const pollMs = 20;
+const anOrder = { sku: "blue-mug", cents: 1_850, email: "ada@example.com" };
 
 interface Chapter {
   readonly key: string;
@@ -41,7 +43,7 @@ export async function playChapter(stage: Stage, chapter: Chapter, number: number
   const { key, name } = chapter;
   try {
     const { run, killed = null } = await chapter.play(stage, AbortSignal.any([signal, limit]));
-    return { key, name, killed, problems: [], ...(await playedBy([run])) };
+    return { key, name, killed, problems: [], ...(await playedBy([run], signal)) };
   } catch (error) {
     signal.throwIfAborted();
     const problem = limit.aborted ? `it took longer than ${chapterTimeoutMs / 1_000} s` : String(error);
@@ -53,11 +55,15 @@ export async function playChapter(stage: Stage, chapter: Chapter, number: number
 }
 
 /** What the store says of runs that are over: their state, and the claims of their ledgers. */
-export async function playedBy(runs: readonly RunHandle[]): Promise<Pick<PlayedChapter, "runs" | "claims">> {
-  const read = await Promise.all(runs.map(async (run) => ({ view: await run.get(), rows: await run.ledger() })));
+export async function playedBy(
+  handles: readonly RunHandle[],
+  signal: AbortSignal,
+): Promise<Pick<PlayedChapter, "runs" | "claims">> {
+  const read = (run: RunHandle) => patiently(async () => ({ view: await run.get(), rows: await run.ledger() }), signal);
+  const runs = await Promise.all(handles.map(read));
   return {
-    runs: read.map(({ view }) => played(view)),
-    claims: read.flatMap(({ view, rows }) => claimsOf(view.id, rows)),
+    runs: runs.map(({ view }) => played(view)),
+    claims: runs.flatMap(({ view, rows }) => claimsOf(view.id, rows)),
   };
 }
 
@@ -65,9 +71,12 @@ function played({ id, saga, status, rollback, review }: RunView): PlayedRun {
   return { id, saga, status, rollback, review: review?.reason ?? null };
 }
 
+function start({ client, signal }: Stage, saga: string, input: { readonly id: string }): Promise<RunHandle> {
+  return patiently(() => client.startByName(saga, input, { id: input.id }), signal);
+}
+
 function startOrder(stage: Stage, id: string): Promise<RunHandle> {
-  const input = { id, sku: "blue-mug", cents: 1_850, email: "ada@example.com" };
-  return stage.client.startByName("order", input, { id });
+  return start(stage, "order", { id, ...anOrder });
 }
 
 async function playOrder(stage: Stage, signal: AbortSignal): Promise<Played> {
@@ -118,8 +127,8 @@ async function playTrip(stage: Stage, signal: AbortSignal): Promise<Played> {
   const hotel = { service: "hotels", action: "book" };
   await world.fault({ ...hotel, kind: "hang-before-apply" });
   await world.fault({ ...hotel, kind: "refuse", code: "sold_out", message: "the hotel is sold out", times: "always" });
-  const input = { id: "trip-5", flight: "LIS-OSL", hotel: "Grand Hotel", email: "ada@example.com" };
-  const run = await stage.client.startByName("trip", input, { id: "trip-5" });
+  const booking = { flight: "LIS-OSL", hotel: "Grand Hotel", email: "ada@example.com" };
+  const run = await start(stage, "trip", { id: "trip-5", ...booking });
   const told = following(run, stage, signal);
   const held = await unlessAborted(world.nextHeld(hotel, { signal }), signal);
   while ((await world.countsOf("flights")).effects === 0) await sleep(pollMs, undefined, { signal });

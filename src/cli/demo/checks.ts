@@ -33,19 +33,26 @@ export const checks: Readonly<Record<string, Check>> = {
     ...saw(chapter, lines, ["flights.book", "flights.cancel"]),
     ...wasAsked(chapter, lines, "hotels"),
   ],
-  orders: (chapter, lines) => [...ended(chapter, "completed"), ...saw(chapter, lines, anOrder)],
+  // Of a list that may be long, one sentence for each order that went wrong.
+  orders: (chapter, lines) => [
+    ...ended(chapter, "completed"),
+    ...saw({ runs: chapter.runs.filter(({ status }) => status === "completed") }, lines, anOrder),
+  ],
 };
 
-function ended({ runs }: PlayedChapter, status: string, rollback?: string): readonly string[] {
+type Runs = Pick<PlayedChapter, "runs">;
+
+function ended({ runs }: Runs, status: string, rollback?: string): readonly string[] {
   if (runs.length === 0) return ["it was not played"];
   return runs.flatMap((run) => {
     const fits = run.status === status && (rollback === undefined || run.rollback === rollback);
     const wanted = rollback === undefined ? status : `${status} with its rollback ${rollback}`;
-    return fits ? [] : [`${run.id} should be ${wanted}, it is ${run.status} with its rollback ${run.rollback}`];
+    const why = run.review === null ? "" : ` (${run.review})`;
+    return fits ? [] : [`${run.id} should be ${wanted}, it is ${run.status}${why} with its rollback ${run.rollback}`];
   });
 }
 
-function saw({ runs }: PlayedChapter, lines: readonly WitnessLine[], wanted: readonly string[]): readonly string[] {
+function saw({ runs }: Runs, lines: readonly WitnessLine[], wanted: readonly string[]): readonly string[] {
   return runs.flatMap((run) => {
     const effects = effectsOf(lines, run.id);
     const isAsTold = effects.join() === wanted.join();

@@ -2,6 +2,7 @@
  * `reprise demo`, which is what `npm start` calls: sets the stage, tells the story, compares what the ledger claims with
  * what the world observed, and ends 0 only if they agree and every chapter went as told.
  */
+import { setMaxListeners } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,11 +10,11 @@ import type { Command } from "commander";
 import { type Colors, colorsFor } from "../colors.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
 import { chapters, playChapter } from "./chapters.ts";
-import { unlessAborted } from "./follow.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { narrate } from "./narrator.ts";
 import type { OrderList } from "./orders.ts";
 import { playOrders, readOrderFile, tellAboutList } from "./own-orders.ts";
+import { unlessAborted } from "./patience.ts";
 import { loadSagas } from "./processes.ts";
 import { type Report, reportOn } from "./report.ts";
 import { Stage } from "./stage.ts";
@@ -64,6 +65,7 @@ async function tell(options: DemoOptions): Promise<ExitCode> {
   if (own !== null) tellAboutList(own.path, own.list, narrator);
   const dir = await mkdtemp(join(tmpdir(), "reprise-demo-"));
   const abort = new AbortController();
+  setMaxListeners(0, abort.signal); // one for each order that is waited for
   const stage = new Stage({ dir, sagas, narrator, abort, allowForgetfulStore: options.allowForgetfulStore === true });
   const stopListening = onInterrupt(abort, () => stage.abandon());
   try {

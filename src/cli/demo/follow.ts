@@ -2,22 +2,7 @@
 import type { LedgerRow, RunHandle, RunView } from "../../client/index.ts";
 import { type Call, hasEnded } from "../../core/index.ts";
 import type { Narrator } from "./narrator.ts";
-
-/** Settles as the promise does, or rejects as soon as the signal is aborted; what is left behind is not waited for. */
-export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    const giveUp = () => reject(signal.reason);
-    signal.addEventListener("abort", giveUp, { once: true });
-    stop = () => signal.removeEventListener("abort", giveUp);
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    stop();
-  }
-}
+import { patiently, unlessAborted } from "./patience.ts";
 
 /** Tells each thing that is newly known of the run, and gives its state once it has ended or is parked. */
 export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSignal): Promise<RunView> {
@@ -26,7 +11,7 @@ export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSi
   for (;;) {
     const { value: view, done } = await unlessAborted(changes.next(), signal);
     if (done === true) throw new Error(`the watch of ${run.id} ended before the run did`);
-    const rows = await unlessAborted(run.ledger(), signal);
+    const rows = await patiently(() => run.ledger(), signal);
     for (const line of linesOf(rows, narrator)) {
       if (!told.has(line)) narrator.say(line);
       told.add(line);

@@ -1,17 +1,17 @@
 /** Owns: running the order saga on the user's own list, as one chapter, however long the list is. */
 import { readFile } from "node:fs/promises";
-import { ResultTimeout, type RunHandle } from "../../client/index.ts";
+import { ResultTimeout, RunCancelled, RunFailed, type RunHandle, RunNeedsReview } from "../../client/index.ts";
 import type { Saga } from "../../saga/index.ts";
 import { UsageError } from "../exit.ts";
 import { playedBy } from "./chapters.ts";
-import { unlessAborted } from "./follow.ts";
 import type { Narrator } from "./narrator.ts";
 import { formatInputError, type OrderLine, type OrderList, readOrders } from "./orders.ts";
+import { patiently } from "./patience.ts";
 import type { Stage } from "./stage.ts";
 import type { PlayedChapter } from "./story.ts";
 
 /** Started and waited for together. */
-const chunkSize = 200;
+const chunkSize = 50;
 const orderTimeout = "60s";
 
 /** Reads the list, or says why it cannot be read. */
@@ -38,13 +38,13 @@ export function tellAboutList(path: string, list: OrderList, narrator: Narrator)
 
 /** Runs every order to its end. */
 export async function playOrders(stage: Stage, path: string, orders: readonly OrderLine[]): Promise<PlayedChapter> {
-  const { narrator, signal } = stage;
+  const { narrator } = stage;
   const name = `${orders.length} order${orders.length === 1 ? "" : "s"} of ${path}`;
   narrator.say(`\n${narrator.colors.bold(name)}`);
   const parts: Pick<PlayedChapter, "runs" | "claims" | "problems">[] = [];
   for (let from = 0; from < orders.length; from += chunkSize) {
     narrator.live(`${from} of ${orders.length} are done`);
-    parts.push(await unlessAborted(playChunk(stage, orders.slice(from, from + chunkSize)), signal));
+    parts.push(await playChunk(stage, orders.slice(from, from + chunkSize)));
   }
   narrator.live(null);
   const runs = parts.flatMap((part) => part.runs);
@@ -54,18 +54,22 @@ export async function playOrders(stage: Stage, path: string, orders: readonly Or
   return { key: "orders", name, runs, claims, killed: null, problems: parts.flatMap((part) => part.problems) };
 }
 
-async function playChunk({ client }: Stage, orders: readonly OrderLine[]) {
-  const handles = await Promise.all(orders.map(({ id, order }) => client.startByName("order", order, { id })));
-  const problems = await Promise.all(handles.map(waitFor));
-  return { ...(await playedBy(handles)), problems: problems.flat() };
+async function playChunk({ client, signal }: Stage, orders: readonly OrderLine[]) {
+  const handles = await Promise.all(
+    orders.map(({ id, order }) => patiently(() => client.startByName("order", order, { id }), signal)),
+  );
+  const problems = await Promise.all(handles.map((run) => patiently(() => problemsOf(run), signal)));
+  return { ...(await playedBy(handles, signal)), problems: problems.flat() };
 }
 
 /** How it ends is read afterwards; only one that does not end is a problem by itself. */
-async function waitFor(run: RunHandle): Promise<readonly string[]> {
+async function problemsOf(run: RunHandle): Promise<readonly string[]> {
   try {
     await run.result({ timeout: orderTimeout });
     return [];
   } catch (error) {
-    return error instanceof ResultTimeout ? [`${run.id} did not end within ${orderTimeout}`] : [];
+    if (error instanceof ResultTimeout) return [`${run.id} did not end within ${orderTimeout}`];
+    if (error instanceof RunFailed || error instanceof RunNeedsReview || error instanceof RunCancelled) return [];
+    throw error;
   }
 }

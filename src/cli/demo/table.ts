@@ -6,8 +6,9 @@ import type { Difference, Joined } from "./compare.ts";
 import type { ChapterReport, Report } from "./report.ts";
 import type { Observed } from "./witness.ts";
 
-/** A table that nobody reads to its end is cut; what differs is always listed. */
+/** What nobody reads to its end is cut; `--json` holds all of it. */
 const maxRowsShown = 60;
+const maxProblemsShown = 20;
 /** No lines: a chapter's title stands out, and what can be copied holds no frame. */
 const noLines = Object.fromEntries(
   ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
@@ -18,12 +19,13 @@ const noLines = Object.fromEntries(
 /** The table *claimed by the ledger / observed by the world*, the problems, and the verdict. */
 export function renderReport(report: Report, colors: Colors): string {
   const problems = report.chapters.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+  const wrong = [...report.differences.map(describe), ...problems];
+  const hidden = wrong.length - maxProblemsShown;
   const lines = [
     renderTable(report, colors),
-    ...(report.ok ? [] : [""]),
-    ...report.differences.map((difference) => colors.red(`✗ ${describe(difference)}`)),
-    ...problems.map((problem) => colors.red(`✗ ${problem}`)),
     "",
+    ...wrong.slice(0, maxProblemsShown).map((sentence) => colors.red(`✗ ${sentence}`)),
+    ...(hidden > 0 ? [colors.dim(`  and ${hidden} more`)] : []),
     verdict(report, problems.length, colors),
   ];
   return lines.join("\n");
