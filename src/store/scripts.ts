@@ -53,6 +53,17 @@ function read(file: string): string {
   return readFileSync(new URL(`./lua/${file}.lua`, import.meta.url), "utf8");
 }
 
+/**
+ * What is sent in one turn of the event loop goes out in one write: answers come in bunches, and so do the commits that
+ * follow from them. It saves both sides most of their system calls. (Not ioredis's pipelining, which halves the rate.)
+ */
+function gatherWrites(client: Redis | Cluster): void {
+  const stream = "stream" in client ? client.stream : null;
+  if (stream === null || stream === undefined || stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 export type ScriptArgument = string | number;
 
 /** Runs a script; rejects with what the server or the connection said. */
@@ -62,6 +73,7 @@ export async function runScript(
   keys: readonly string[],
   args: readonly ScriptArgument[],
 ): Promise<unknown> {
+  gatherWrites(client);
   try {
     return await client.evalsha(sha, keys.length, ...keys, ...args);
   } catch (error) {

@@ -40,10 +40,12 @@ export function shapeOf<Whole extends object>(table: Table<Whole>): Shape<Whole>
 
 function packWith(fields: readonly AnyField[], whole: Record<string, unknown>): Record<string, unknown> {
   const stored: Record<string, unknown> = {};
-  for (const { key, short, usual, pack } of fields) {
-    const value = whole[key];
-    if (value === undefined || (usual !== undefined && isSame(value, usual(whole)))) continue;
-    stored[short] = pack === undefined ? value : pack(value, whole);
+  // The hot loop of every commit: destructuring and iterators would cost half as much again.
+  for (let at = 0; at < fields.length; at += 1) {
+    const field = fields[at] as AnyField;
+    const value = whole[field.key];
+    if (value === undefined || (field.usual !== undefined && isSame(value, field.usual(whole)))) continue;
+    stored[field.short] = field.pack === undefined ? value : field.pack(value, whole);
   }
   return stored;
 }
@@ -75,8 +77,10 @@ export const zero = () => 0;
 export const one = () => 1;
 export const no = () => false;
 export const yes = () => true;
-export const emptyList = () => [];
-export const emptyMap = () => ({});
+const noElements: readonly never[] = Object.freeze([]);
+const noEntries: Readonly<Record<string, never>> = Object.freeze({});
+export const emptyList = () => noElements;
+export const emptyMap = () => noEntries;
 
 /** Words that are stored as one letter each. */
 export interface Letters<Word extends string> {

@@ -24,7 +24,8 @@ if not reopened then
 end
 
 if holder == token then
-  hold(run, due, queued, held, member, f[6], f[8], f[9], expires)
+  call('HSET', run, 'u', expires)
+  mend(run, due, queued, held, member, f[6], f[8], f[9], expires)
 else
   if holder then
     -- Its owner died if `expire` said so or it is registered no more; while it drove a suspect, only the suspect counts.

@@ -11,7 +11,10 @@ for i = 1, (#KEYS - 3) / 2 do
   local member, fence, token = ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
   local f = call('HMGET', run, 'f', 't', 'n', 'm', 'k', 'p')
   local holds = f[1] == fence and f[2] == token
-  if holds then hold(run, due, queued, held, member, f[4], f[5], f[6], now + ARGV[1]) end
+  if holds then
+    call('HSET', run, 'u', now + ARGV[1])
+    mend(run, due, queued, held, member, f[4], f[5], f[6], now + ARGV[1])
+  end
   answers[2 * i] = holds and 'OK' or 'FENCED'
   answers[2 * i + 1] = f[3] or 0
 end

@@ -1,4 +1,4 @@
--- Shared: what becomes of a lease. `rest` gives it back, `hold` makes it whole again. Comes after due.lua.
+-- Shared: what becomes of a lease. `rest` gives it back, `mend` makes it whole again. Comes after due.lua.
 -- Invariant: a run at rest is due when it wants to be or when its first permit runs out, whichever comes first.
 
 -- When the first of a run's permits runs out; nil: it has none.
@@ -30,10 +30,9 @@ local function rest(run, due, queued, held, permits, member, wanted)
   bring_forward(run, due, permits, member)
 end
 
--- A lease renewed in time has no mark and was not handed out; for it this is one write. The score in `due` stays
--- behind: it is at most the lease's end, and the sweep that finds it moves it there.
-local function hold(run, due, queued, held, member, mark, handed, pool, expires)
-  call('HSET', run, 'u', expires)
+-- After u was set. A lease renewed in time has no mark and was not handed out; for it nothing is left to do. The score in
+-- `due` stays behind: it is at most the lease's end, and the sweep that finds it moves it there.
+local function mend(run, due, queued, held, member, mark, handed, pool, expires)
   if not mark and not handed then return end
   call('HDEL', run, 'm')
   call('SADD', held, member)

@@ -223,10 +223,10 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
     next.rows.length * 2,
   ];
   for (const row of next.rows) args.push(row.seq, encodeRow(row));
-  args.push(next.consumed.length, ...next.consumed, next.withdraw.length * 2);
-  for (const { seq, send } of next.withdraw) args.push(seq, send);
-  args.push(next.settledPermits.length, ...next.settledPermits, next.abortPermits.length, ...next.abortPermits);
-  args.push(stored.outputs.length, ...stored.outputs);
+  const { consumed, settledPermits, abortPermits } = next;
+  const withdrawn = next.withdraw.flatMap(({ seq, send }) => [seq, send]);
+  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs];
+  if (lists.some((list) => list.length > 0)) for (const list of lists) args.push(list.length, ...list);
   return args;
 }
 
