@@ -6,6 +6,7 @@
  * are folded in the order in which they were learnt. D4 every decision ends in `finish`, so status, waits and the wanted
  * time always follow from the record.
  */
+import { readAttributes } from "./attributes.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { digestOf, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
@@ -76,10 +77,12 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
 export function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision {
   const draft = draftOf(run, input);
   hear(draft, facts);
-  if (hasEnded(run.record.status) && !isReopened(draft)) return finish(draft);
+  const isOver = hasEnded(run.record.status);
+  if (isOver && !isReopened(draft, facts)) return finish(draft);
   takeControls(draft);
-  for (const fact of facts) takeFact(draft, fact);
+  for (const fact of facts) if (!isOver || fact.type !== "result") takeFact(draft, fact);
   settleDown(draft);
+  readAttributes(draft);
   grantDue(draft);
   return finish(draft);
 }
@@ -94,7 +97,8 @@ function hear(draft: Draft, facts: readonly DriverFact[]): void {
 }
 
 /** An ended run is moved by a late result that contradicts it, and by nothing else yet. */
-function isReopened(draft: Draft): boolean {
+function isReopened(draft: Draft, facts: readonly DriverFact[]): boolean {
+  for (const fact of facts) if (fact.type === "result") settle(draft, { ...fact, proof: "late" });
   takeWords(draft);
   return draft.open.size > 0;
 }

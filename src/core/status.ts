@@ -1,19 +1,17 @@
 /**
- * The state a run is in after a decision: status, what it waits for, rollback, attributes, its end. All of it follows from
+ * The state a run is in after a decision: status, what it waits for, rollback, its end. All of it follows from
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
-import { type Json, toJson } from "../saga/index.ts";
 import { type Draft, note, openSeqs, park, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
-import type { Rollback, Row, RunRecord, RunStatus, WaitingFor } from "./run.ts";
+import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
 /** Works out what the run has come to. */
 export function conclude(draft: Draft): void {
   const { record } = draft;
   record.open = openSeqs(draft);
-  readAttributes(draft);
   const waitingFor = parkDeadEnd(draft);
   record.status = statusOf(draft);
   record.waitingFor = record.status === "waiting" ? waitingFor : null;
@@ -93,43 +91,4 @@ function endRun(draft: Draft): void {
   note(draft, { what: "ended", note: record.status });
   record.endedAt = draft.input.now;
   record.timers = [];
-}
-
-// ---- attributes
-
-/** Read after every transition, and again by mended code when a review is over; never of a run that goes back. */
-function readAttributes(draft: Draft): void {
-  const { before, record } = draft;
-  const { attributes } = draft.input.machine.saga;
-  const { snapshot, unwind } = record;
-  if (attributes === null || snapshot === null || unwind !== null) return;
-  if (snapshot === before.record.snapshot && before.record.review === null) return;
-  const { input, results } = viewOf(draft);
-  const context = snapshot.context ?? { input, results };
-  const made = attributesFrom(() => attributes({ context, input }));
-  if (made.ok) record.attributes = made.value;
-  else {
-    const message = `attributes: ${made.problem}`;
-    park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
-  }
-}
-
-type Attributes =
-  | { readonly ok: true; readonly value: RunRecord["attributes"] }
-  | { readonly ok: false; readonly problem: string };
-
-function attributesFrom(make: () => Json): Attributes {
-  try {
-    const json = toJson(make());
-    if (!json.ok) return json;
-    const { value } = json;
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      return { ok: false, problem: "not an object" };
-    const deep = Object.entries(value).find(([, inner]) => typeof inner === "object" && inner !== null);
-    if (deep !== undefined) return { ok: false, problem: `${deep[0]} is neither text, number, boolean nor null` };
-    // Neither an array nor null: a JSON object.
-    return { ok: true, value: value as RunRecord["attributes"] };
-  } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
-  }
 }

@@ -3,7 +3,7 @@
  * must not (after the pivot). Owns steps 1 (quiesce) and 6 (pivot) of design section 7; `unwind.ts` owns the rest.
  */
 import { type Draft, note, openSeqs, park, patchRow, rowAt } from "./draft.ts";
-import type { Cause, Unwind, Verb } from "./run.ts";
+import type { Cause, Row, Unwind, Verb } from "./run.ts";
 import { stopAction } from "./stop.ts";
 
 /** Has a point of no return been passed? */
@@ -33,8 +33,14 @@ export function startUnwind(draft: Draft, cause: Cause, ends: Unwind["ends"]): v
   note(draft, { what: "unwinding", note: cause.message });
   for (const seq of openSeqs(draft)) {
     stopAction(draft, rowAt(draft, seq));
+    takeInLate(draft, rowAt(draft, seq));
     tellNoMore(draft, seq);
   }
+}
+
+/** An effect that turned up late, about which nobody has decided: it is undone with the others. */
+function takeInLate(draft: Draft, { seq, undo }: Row): void {
+  if (undo?.state === "halted" && undo.call === null) patchRow(draft, seq, { undo: null });
 }
 
 /** The machine hears nothing any more. (What is still out there is told apart by not having been told.) */

@@ -42,7 +42,9 @@ export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand):
   const isAllowed = review.verbs.includes(command.verb);
   draft.record.review = null;
   const problem = isAllowed ? carryOut(draft, review, command, entry.by) : `${command.verb} is not allowed here`;
-  if (problem !== null) parkAgain(draft, review, problem);
+  if (problem !== null) return parkAgain(draft, review, problem);
+  // What had made it park behind a pivot is mended, or comes up again by itself.
+  if (review.reason === "after_pivot" && command.verb !== "close") draft.record.cause = null;
 }
 
 function payloadOf(command: VerbCommand): Json {
@@ -79,16 +81,12 @@ function actOn(draft: Draft, place: Place, review: Review, command: PlaceVerb, b
 function goOn(draft: Draft, { reason }: Review): Problem {
   const blocked = reason === "blocked" ? blockedBy(draft) : null;
   if (blocked !== null) return blocked;
-  if (reason === "after_pivot") {
-    draft.record.cause = null;
-    draft.record.cancel = null;
-  }
+  if (reason === "after_pivot") draft.record.cancel = null;
   draft.record.interruptions = 0;
   return null;
 }
 
 function probeNow(draft: Draft, place: Place): Problem {
-  if (draft.input.inFlight.has(`probe:${place.seq}`)) return "a probe is under way";
   patchCall(draft, place, { probes: maxProbes - 1, probeAt: draft.input.now, interruptions: 0 });
   return null;
 }
@@ -130,7 +128,6 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
   if (!isClean && !mayRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now)) {
     return "it may have happened: say first whether it did";
   }
-  if (reason === "after_pivot") draft.record.cause = null;
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
   planAgain(draft, place, draft.input.now);
   return null;

@@ -1,5 +1,5 @@
 /** Short ways to declare the sagas that tests of core play: what a step does outside is up to the test. */
-import { setup } from "xstate";
+import { assign, setup } from "xstate";
 import { z } from "zod";
 import { type Saga, type Step, saga, step } from "../../src/saga/index.ts";
 
@@ -58,6 +58,8 @@ export interface PlayedOptions {
   readonly events?: readonly string[];
   readonly unwind?: "reverse" | "parallel-regions";
   readonly attributes?: (view: never) => unknown;
+  /** Adds the action `keep`: the event's error, output or payload goes to `context.seen`. */
+  readonly keep?: boolean;
 }
 
 function optionsOf({ events = [], unwind, attributes }: PlayedOptions): never {
@@ -86,7 +88,13 @@ export function line(steps: readonly Step[], options: PlayedOptions = {}): Saga 
 /** Any machine over the given steps. */
 export function played(config: object, steps: readonly Step[], options: PlayedOptions = {}): Saga {
   const actors = Object.fromEntries(steps.map((one) => [one.spec.name, one]));
-  const machine = setup({ actors }).createMachine({ id: "played", ...config } as never);
+  const actions = options.keep === true ? { keep: assign({ seen: ({ event }) => seenIn(event) }) } : {};
+  const machine = setup({ actors, actions } as never).createMachine({ id: "played", ...config } as never);
   const start = saga("played", optionsOf(options)) as unknown as { machine(machine: unknown): Saga };
   return start.machine(machine);
+}
+
+function seenIn(event: Readonly<Record<string, unknown>>): unknown {
+  const { type: _type, actorId: _actorId, ...rest } = event;
+  return rest["error"] ?? rest["output"] ?? rest;
 }
