@@ -1,6 +1,5 @@
 /** The door of the client: what applications and operators may ask. */
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
-export type { ClientOptions, ClientPorts } from "./connection.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";

@@ -1,7 +1,7 @@
 /**
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
-import type { Clock, Facts, Ids, Machine, RunRecord, RunRef, Store, WakeUp, WakeUps } from "../core/index.ts";
+import type { Clock, Facts, Ids, Machine, RunRecord, Store, WakeUp, WakeUps } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
@@ -48,10 +48,6 @@ export function trouble(context: Pick<EngineContext, "facts">, where: string, er
 
 export function identityOf(record: RunRecord): RunIdentity {
   return { id: record.id, tenant: record.tenant, saga: record.saga, version: record.version };
-}
-
-export function refOf(record: RunRef): RunRef {
-  return { tenant: record.tenant, id: record.id };
 }
 
 /** Adds a wake-up where an answer asks for one. A lost one is found by the sweep. */

@@ -13,8 +13,10 @@ const stalledIntervalMs = 2_500;
 const maxStalledCount = 1_000_000;
 /** How soon BullMQ tries again to reach a Redis that is away. */
 const retryDelayMs = 1_000;
-/** How often a worker whose loop has ended is started again (R035). */
+/** How often loops and connection are looked after. */
 const watchMs = 5_000;
+/** A connection that leaves a PING unanswered this long is opened again. */
+const silentMs = 10_000;
 
 export interface BullmqConsumersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
@@ -81,8 +83,11 @@ function bullmqConsumer(options: BullmqConsumersOptions, sources: readonly Sourc
     await Promise.all(workers.map((worker) => worker.waitUntilReady()));
     if (stopping !== null) return;
     for (const worker of workers) run(worker);
+    const isAlive = pulseOf(options.connection);
     watch = setInterval(() => {
+      // A loop may end when a fail-over unblocks its read (R035); a half-open connection never tells (R020).
       for (const worker of workers) if (!worker.isRunning()) run(worker);
+      if (!isAlive()) options.onTrouble("queue", new Error("the connection was silent and is opened again"));
     }, watchMs);
     watch.unref();
   }
@@ -101,6 +106,37 @@ function bullmqConsumer(options: BullmqConsumersOptions, sources: readonly Sourc
       stopping ??= stop(graceMs);
       return stopping;
     },
+  };
+}
+
+/** What an ioredis client and cluster have in common, as far as it is needed here. */
+interface Pingable {
+  readonly status: string;
+  ping(): Promise<unknown>;
+  disconnect(reconnect: boolean): void;
+}
+
+/**
+ * Asks the connection whether it is there each time it is called; `false`: it was silent for too long and was reset, so
+ * that what hangs on it is sent again. BullMQ watches its blocking reads itself.
+ */
+function pulseOf(connection: ConnectionOptions): () => boolean {
+  const client = connection as unknown as Pingable;
+  if (typeof client.ping !== "function") return () => true;
+  let askedAt: number | null = null;
+  return () => {
+    if (askedAt === null) {
+      askedAt = performance.now();
+      const answered = (): void => {
+        askedAt = null;
+      };
+      client.ping().then(answered, answered);
+      return true;
+    }
+    if (client.status !== "ready" || performance.now() - askedAt < silentMs) return true;
+    askedAt = null;
+    client.disconnect(true);
+    return false;
   };
 }
 

@@ -1,2 +1,3 @@
-export { type BullmqWakeUpsOptions, bullmqWakeUps } from "./bullmq-queue.ts";
-export { type BullmqConsumersOptions, bullmqConsumers } from "./consumer.ts";
+/** The door of the queue: nudges over BullMQ. */
+export { bullmqWakeUps } from "./bullmq-queue.ts";
+export { bullmqConsumers } from "./consumer.ts";
