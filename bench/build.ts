@@ -6,7 +6,6 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "tsdown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = ["src", "package.json", "tsdown.config.ts"];
@@ -21,6 +20,7 @@ export function buildPackage(): void {
 
 /** Compiles the measured program; answers where it is. */
 export async function buildProgram(): Promise<string> {
+  const { build } = await import("tsdown"); // takes a while, and is not needed to refuse an argument
   const outDir = join(root, ".cache/bench");
   await build({
     config: false,

@@ -3,7 +3,7 @@
  * waits; and what a new worker process holds after it has worked at concurrency 100.
  */
 import { atMost, type Bench, type Figures } from "./bench.ts";
-import type { Lab } from "./lab.ts";
+import type { Lab, Server } from "./lab.ts";
 import type { Size } from "./sizes.ts";
 import type { SagaName } from "./subjects/contestant.ts";
 import { orderInput } from "./subjects/work.ts";
@@ -13,9 +13,10 @@ const concurrency = 100;
 async function measure(lab: Lab, size: Size): Promise<Figures> {
   const worker = await lab.subject("reprise");
   const payload = JSON.stringify(orderInput(0)).length;
-  const completed = await bytesPerRun(lab, size, "order");
-  const waiting = await bytesPerRun(lab, size, "waiting");
-  const place = { url: (await lab.server()).url, namespace: "bench-rss", concurrency };
+  const server = await lab.server();
+  const completed = await bytesPerRun(lab, server, size, "order");
+  const waiting = await bytesPerRun(lab, server, size, "waiting");
+  const place = { url: server.url, namespace: "bench-rss", concurrency };
   const load = { saga: "order", count: size.sagas, from: 0 } as const;
   await (await lab.warm("reprise")).order("fill", place, load);
   const { rssMb } = await worker.order("drain", place, load);
@@ -28,8 +29,8 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
 }
 
 /** What the second half of the runs adds to what the first one has made necessary. */
-async function bytesPerRun(lab: Lab, size: Size, saga: SagaName): Promise<number> {
-  const server = await lab.server();
+async function bytesPerRun(lab: Lab, server: Server, size: Size, saga: SagaName): Promise<number> {
+  await server.empty();
   const subject = await lab.warm("reprise");
   const place = { url: server.url, namespace: `bench-${saga}`, concurrency };
   const count = Math.ceil(size.sagas / 2);

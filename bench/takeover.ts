@@ -6,7 +6,7 @@
 import { defaultSettings } from "reprise";
 import { waitFor } from "../test/support/processes.ts";
 import { atMost, type Bench, type Figures } from "./bench.ts";
-import type { Lab } from "./lab.ts";
+import type { Lab, Server } from "./lab.ts";
 import { concurrency } from "./rounds.ts";
 import type { Size } from "./sizes.ts";
 import { percentile } from "./stats.ts";
@@ -16,10 +16,13 @@ import type { Subject } from "./subject.ts";
 const idleMs = 2_000;
 
 async function measure(lab: Lab, size: Size): Promise<Figures> {
+  const server = await lab.server();
   const killed: number[] = [];
   const stopped: number[] = [];
-  for (let number = 0; number < size.kills; number += 1) killed.push(...(await takenOver(lab, size, "SIGKILL")));
-  for (let number = 0; number < size.stops; number += 1) stopped.push(...(await takenOver(lab, size, "SIGSTOP")));
+  for (let number = 0; number < size.kills; number += 1)
+    killed.push(...(await takenOver(lab, server, size, "SIGKILL")));
+  for (let number = 0; number < size.stops; number += 1)
+    stopped.push(...(await takenOver(lab, server, size, "SIGSTOP")));
   const leaseMs = size.leaseMs ?? defaultSettings.leaseMs;
   return {
     killP50Ms: percentile(killed, 0.5),
@@ -30,9 +33,12 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
   };
 }
 
+type Signal = "SIGKILL" | "SIGSTOP";
+
 /** Ms until each run was taken over. */
-async function takenOver(lab: Lab, size: Size, signal: "SIGKILL" | "SIGSTOP"): Promise<readonly number[]> {
-  const place = { url: (await lab.server()).url, namespace: "bench", concurrency };
+async function takenOver(lab: Lab, server: Server, size: Size, signal: Signal): Promise<readonly number[]> {
+  await server.empty();
+  const place = { url: server.url, namespace: "bench", concurrency };
   const env = settingsOf(size);
   const [first, second] = [await lab.subject("reprise", env), await lab.subject("reprise", env)];
   await (await lab.warm("reprise")).order("fill", place, { saga: "held", count: size.held, from: 0 });
