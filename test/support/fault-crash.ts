@@ -112,11 +112,11 @@ export async function rescue({ stage, room }: Crashed): Promise<RunRecord> {
 }
 
 /** Says of a run that did not end as it should what there is to know. */
-export async function toldOf(room: Room): Promise<string> {
+export async function toldOf(room: Room, id = "r1"): Promise<string> {
   const [{ status, cause, review, rollback }, counts, rows] = await Promise.all([
-    room.record(),
-    room.counts(),
-    room.rows(),
+    room.record(id),
+    room.counts(id),
+    room.rows(id),
   ]);
   const calls = rows.map(({ step, call, undo }) => ({ step, call: call.state, error: call.error, undo: undo?.state }));
   return JSON.stringify({ status, cause, review, rollback, counts, calls }, null, 1);

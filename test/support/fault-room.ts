@@ -174,10 +174,11 @@ export class Room {
     return await this.#stage.entries(this.namespace);
   }
 
-  /** What the world's file says of each service. */
-  async counts(): Promise<Readonly<Record<string, Count>>> {
+  /** What the world's file says of each service that a run has called. */
+  async counts(id = "r1"): Promise<Readonly<Record<string, Count>>> {
     const counts: Record<string, { arrivals: number; effects: number; queries: number }> = {};
-    for (const { service, kind } of await this.entries()) {
+    for (const { service, kind, operationId: of } of await this.entries()) {
+      if (of.split("/")[2] !== id) continue;
       const count = counts[service] ?? { arrivals: 0, effects: 0, queries: 0 };
       counts[service] = count;
       if (kind === "arrival") count.arrivals += 1;
