@@ -14,9 +14,9 @@ const maxStalledCount = 1_000_000;
 /** How soon BullMQ tries again to reach a Redis that is away. */
 const retryDelayMs = 1_000;
 /** How often loops and connection are looked after. */
-const watchMs = 5_000;
+const watchMs = 2_500;
 /** A connection that leaves a PING unanswered this long is opened again. */
-const silentMs = 10_000;
+const silentMs = 5_000;
 
 export interface BullmqConsumersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
