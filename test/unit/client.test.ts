@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { connectedClient, ResultTimeout, RunNeedsReview, type RunView } from "../../src/client/index.ts";
+import type { Store } from "../../src/core/index.ts";
+import { RepriseError } from "../../src/errors.ts";
+import { fail, saga, step } from "../../src/saga/index.ts";
+import { benchTop, wrapped } from "./engine/bench-top.ts";
+
+const input = z.object({ n: z.number() });
+const act = step("act", {
+  input,
+  output: input,
+  effect: "keyed",
+  action: ({ input }) => input,
+  compensate: () => undefined,
+});
+const line = saga("line", { version: 1, input, events: { GO: z.object({ n: z.number() }) } })
+  .step(act, ({ input }) => input)
+  .waitFor("GO")
+  .build({ output: ({ results }) => results.act });
+
+function setup(over: (store: Store) => Partial<Store> = () => ({})) {
+  const top = benchTop([line]);
+  const reads: number[] = [];
+  const counted = wrapped((store) => ({
+    read: (run) => {
+      reads.push(top.clock.monotonicMs());
+      return store.read(run);
+    },
+    ...over(store),
+  }))(top.store);
+  const ports = { ...top.ports, store: counted };
+  const client = connectedClient(ports, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+  return { ...top, client, reads };
+}
+
+/** Whether a promise has settled, and with what. */
+function settling<Value>(promise: Promise<Value>) {
+  const seen: { value?: Value; error?: unknown } = {};
+  promise.then(
+    (value) => {
+      seen.value = value;
+    },
+    (error: unknown) => {
+      seen.error = error;
+    },
+  );
+  return seen;
+}
+
+describe("a result", () => {
+  test("comes with the notification, without asking again and again", async () => {
+    const { client, clock, worker, reads } = setup();
+    await worker().start();
+    const run = await client.start(line, { n: 7 }, { id: "r" });
+    const result = settling(run.result());
+    await clock.advance(500);
+    const before = reads.length;
+    await clock.advance(1_000);
+    expect(reads.length).toBe(before);
+    await run.signal("GO", { n: 1 });
+    await clock.advance(100);
+    expect(result).toEqual({ value: { n: 7 } });
+  });
+
+  test("comes within two seconds when every notification is lost", async () => {
+    const { client, clock, worker } = setup(() => ({ watch: async () => async () => undefined }));
+    await worker().start();
+    const run = await client.start(line, { n: 7 });
+    await run.signal("GO", { n: 1 });
+    const result = settling(run.result());
+    await clock.advance(2_100);
+    expect(result).toEqual({ value: { n: 7 } });
+  });
+
+  test("is waited for while the store is away, but not asked for in vain at first", async () => {
+    let away = false;
+    const { client, clock, worker } = setup((store) => ({
+      read: async (run) => {
+        if (away) throw new RepriseError("STORE_UNAVAILABLE", "away");
+        return await store.read(run);
+      },
+    }));
+    await worker().start();
+    const run = await client.start(line, { n: 7 });
+    const result = settling(run.result({ timeout: "1m" }));
+    await clock.advance(100);
+    away = true;
+    await clock.advance(5_000);
+    await expect(run.result()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(result).toEqual({});
+    await run.signal("GO", { n: 1 });
+    await clock.advance(1_000);
+    away = false;
+    await clock.advance(3_000);
+    expect(result).toEqual({ value: { n: 7 } });
+  });
+
+  test("that does not come in time says how the run stands", async () => {
+    const { client, clock, worker } = setup();
+    await worker().start();
+    const run = await client.start(line, { n: 7 });
+    const result = settling(run.result({ timeout: 3_000 }));
+    await clock.advance(2_999);
+    expect(result).toEqual({});
+    await clock.advance(2);
+    expect(result.error).toBeInstanceOf(ResultTimeout);
+    expect(result.error).toMatchObject({ message: expect.stringContaining("waiting") });
+  });
+
+  test("of a parked run is a review, unless one waits through it", async () => {
+    const bad = step("bad", {
+      input,
+      effect: "once",
+      action: () => Promise.reject(fail("?", { mayHaveHappened: true })),
+      noCompensation: "x",
+    });
+    const risky = saga("risky", { version: 1, input })
+      .step(bad, ({ input }) => input)
+      .build({ output: () => "done" });
+    const top = benchTop([risky]);
+    const client = connectedClient(top.ports, { namespace: "test", sagas: [risky], maxPayloadBytes: 1_000 });
+    await top.worker().start();
+    const run = await client.start(risky, { n: 1 });
+    const result = settling(run.result());
+    const through = settling(run.result({ through: "review" }));
+    await top.clock.advance(1_000);
+    expect(result.error).toBeInstanceOf(RunNeedsReview);
+    expect(through).toEqual({});
+    await run.operator.resolve({ as: "happened", evidence: "seen", reference: "m-1" }, { by: "ann" });
+    await top.clock.advance(1_000);
+    expect(through).toEqual({ value: "done" });
+    const verbs = (await run.log()).flatMap((entry) => entry.taken).filter((taken) => taken.what === "verb");
+    expect(verbs).toMatchObject([{ verb: "resolve", review: 1, by: "ann" }]);
+  });
+
+  test("of a run that is not there is refused by name", async () => {
+    const { client } = setup();
+    await expect(client.run("nobody").result()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(client.run("nobody").log()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(client.run("nobody").ledger()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    expect(() => client.run("no:body")).toThrow(RepriseError);
+  });
+});
+
+describe("the client", () => {
+  test("subscribes once, however many wait, and opens the store once", async () => {
+    let watches = 0;
+    let opens = 0;
+    const { client, clock, worker } = setup((store) => ({
+      open: async () => {
+        opens += 1;
+      },
+      watch: async (listener) => {
+        watches += 1;
+        return await store.watch(listener);
+      },
+    }));
+    await worker().start();
+    const runs = await Promise.all(["a", "b", "c"].map((id) => client.start(line, { n: 1 }, { id })));
+    const results = runs.map((run) => settling(run.result()));
+    await clock.advance(100);
+    for (const run of runs) await run.signal("GO", { n: 1 });
+    await clock.advance(3_000);
+    expect(results.every((result) => result.value !== undefined)).toBe(true);
+    expect([watches, opens]).toEqual([1, 1]);
+  });
+
+  test("tries to open again after it could not", async () => {
+    let down = true;
+    const { client } = setup(() => ({
+      open: async () => {
+        if (down) throw new RepriseError("STORE_UNAVAILABLE", "down");
+      },
+    }));
+    await expect(client.start(line, { n: 1 })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    down = false;
+    await client.start(line, { n: 1 });
+  });
+
+  test("takes time from the store and asks for it once", async () => {
+    let asked = 0;
+    const { client, store, clock } = setup((inner) => ({
+      now: () => {
+        asked += 1;
+        return inner.now();
+      },
+    }));
+    await client.start(line, { n: 1 }, { id: "a" });
+    await clock.advance(30_000);
+    await client.start(line, { n: 1 }, { id: "b", delay: "1h" });
+    expect(asked).toBe(1);
+    const record = await store.read({ tenant: "default", id: "b" });
+    expect(record).toMatchObject({ createdAt: await store.now(), startAt: (await store.now()) + 3_600_000 });
+  });
+
+  test("survives a queue that takes no nudge: the run is in the store", async () => {
+    const top = benchTop([line]);
+    const wakeUps = { ...top.queue.wakeUps, wake: () => Promise.reject(new Error("no")) };
+    const client = connectedClient(
+      { ...top.ports, wakeUps },
+      { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 },
+    );
+    const run = await client.start(line, { n: 1 });
+    expect(await run.get()).toMatchObject({ status: "running", revision: 1 });
+    expect(top.facts).toContainEqual({ fact: "trouble", where: "wake", message: "no" });
+  });
+
+  test("refuses delays and priorities that make no sense", async () => {
+    const { client } = setup();
+    for (const options of [{ priority: -1 }, { priority: 1.5 }, { delay: 1, startAt: 1 }, { startAt: Number.NaN }]) {
+      await expect(client.start(line, { n: 1 }, options)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    }
+  });
+
+  test("is closed for good", async () => {
+    const { client } = setup();
+    await client.start(line, { n: 1 });
+    await client.close();
+    await client.close();
+    await expect(client.list()).rejects.toMatchObject({ code: "CLOSED" });
+  });
+});
+
+test("watching gives every state it finds, the last one included, and then ends", async () => {
+  const { client, clock, worker } = setup();
+  const run = await client.start(line, { n: 1 });
+  const views: RunView[] = [];
+  const watched = (async () => {
+    for await (const view of run.watch()) views.push(view);
+  })();
+  await clock.advance(10);
+  await worker().start();
+  await clock.advance(1_000);
+  await run.signal("GO", { n: 1 });
+  await clock.advance(1_000);
+  await watched;
+  expect(views[0]?.revision).toBe(1);
+  expect(views.at(-1)).toMatchObject({ status: "completed", output: { n: 1 } });
+  const revisions = views.map((view) => view.revision);
+  expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+});

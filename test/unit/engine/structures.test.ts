@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { checkDurability, differencesOf, registerAll } from "../../../src/engine/structures.ts";
+import { saga, step } from "../../../src/saga/index.ts";
+
+const input = z.object({});
+const act = (effect: "once" | "keyed") => step("act", { input, effect, action: () => null, noCompensation: "a test" });
+const line = (effect: "once" | "keyed") =>
+  saga("line", { version: 1, input })
+    .step(act(effect), () => ({}))
+    .build();
+const store = (durability: "always" | "barrier" | "forgetful") => ({ durability: async () => durability });
+
+describe("a `once` effect on a store that may forget", () => {
+  test("is refused, naming the step and the ways out", async () => {
+    await expect(checkDurability(store("forgetful"), [line("once")], false)).rejects.toMatchObject({
+      code: "STORE_FORGETFUL",
+      message: expect.stringMatching(/line\.act.*appendfsync always.*allowForgetfulStore/),
+    });
+  });
+
+  test("is run when that is allowed, and where nothing is forgotten", async () => {
+    await expect(checkDurability(store("forgetful"), [line("once")], true)).resolves.toBe("forgetful");
+    await expect(checkDurability(store("always"), [line("once")], false)).resolves.toBe("always");
+    await expect(checkDurability(store("barrier"), [line("once")], false)).resolves.toBe("barrier");
+  });
+
+  test("is no matter where there is none", async () => {
+    await expect(checkDurability(store("forgetful"), [line("keyed")], false)).resolves.toBe("forgetful");
+  });
+});
+
+describe("a changed structure", () => {
+  test("is refused with the places that differ while runs of the old one are open", async () => {
+    const registered = {
+      saga: "line",
+      version: 1,
+      hash: "old",
+      structure: JSON.stringify({ steps: { act: "keyed" } }),
+    };
+    const register = async () => ({ answer: "CHANGED", registered, openRuns: 3 }) as const;
+    await expect(registerAll({ register }, [line("once")])).rejects.toMatchObject({
+      code: "STRUCTURE_CHANGED",
+      message: expect.stringMatching(/line@1 .* 3 open runs .*steps/),
+    });
+  });
+
+  test("is told by path, states by their id, and never at length", () => {
+    const before = { states: [{ id: "a", entry: 1 }, { id: "b" }], steps: { x: "once" } };
+    const after = { states: [{ id: "b" }, { id: "a", entry: 2 }], steps: { x: "once", y: "none" } };
+    expect(differencesOf(before, after)).toEqual(["states[a].entry: 1 -> 2", 'steps.y: nothing -> "none"']);
+    expect(differencesOf(before, before)).toEqual([]);
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`k${at}`, at]));
+    expect(differencesOf({}, many)).toHaveLength(11);
+    expect(differencesOf({}, many).at(-1)).toBe("and 20 more");
+  });
+});
