@@ -95,16 +95,21 @@ export function redisConnections(given: string | ConnectionOptions): RedisConnec
 /** What a use needs of a connection, for a single server and for the nodes of a cluster alike. */
 type Profile = Pick<
   RedisOptions,
-  "autoResendUnfulfilledCommands" | "enableOfflineQueue" | "maxRetriesPerRequest" | "commandTimeout"
+  "autoResendUnfulfilledCommands" | "enableOfflineQueue" | "maxRetriesPerRequest" | "commandTimeout" | "socketTimeout"
 >;
 
-/** Measured safe (L19): a command that failed was not, and will not be, sent again. */
+/**
+ * Measured safe (L19): a command that failed was not, and will not be, sent again. A connection on which nothing is heard
+ * for two time-outs of a command is opened anew: half open, it would swallow every command to come.
+ */
 function onceProfile(options: ConnectionOptions): Profile {
+  const commandTimeout = options.commandTimeoutMs ?? 1_000;
   return {
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: options.commandTimeoutMs ?? 1_000,
+    commandTimeout,
+    socketTimeout: 2 * commandTimeout,
   };
 }
 

@@ -36,13 +36,13 @@ describe.each([{ mode: "a single server" }, { mode: "a cluster" }] as const)("on
     await proxy.close();
   });
 
-  async function completes(name: string, nth: number | null): Promise<void> {
+  async function completes(name: string, nth: number | null, ending: "cut" | "silence" = "cut"): Promise<void> {
     const room = await stage.room(name, url);
     const isOurs = ({ words: [command, which, ...rest] }: RedisRequest) =>
       command?.toUpperCase() === "EVALSHA" &&
       which === sha &&
       rest.some((word) => word.startsWith(`{reprise:${name}:`));
-    const lost = nth === null ? null : proxy.dropReply(isOurs, { nth });
+    const lost = nth === null ? null : proxy.dropReply(isOurs, { nth, ending });
     await worker.serve(name);
     await room.start("whole");
     const { status } = await room.rest();
@@ -57,7 +57,7 @@ describe.each([{ mode: "a single server" }, { mode: "a cluster" }] as const)("on
     leaveEvidence(["P10", "R053", "R087", "I4"], {
       arrivals: report.arrivals,
       effects: report.effects,
-      checks: [`the reply of commit ${nth} was lost on ${mode}: the log has it once`, ...report.checks],
+      checks: [`the reply of commit ${nth} was lost (${ending}) on ${mode}: the log has it once`, ...report.checks],
     });
   }
 
@@ -65,6 +65,13 @@ describe.each([{ mode: "a single server" }, { mode: "a cluster" }] as const)("on
     "P10 R053 R087 I4 the reply of commit %i lost (%i): it counts once, and no call is repeated",
     async (nth, time) => {
       await completes(`lost-${nth}-${time}`, nth);
+    },
+  );
+
+  test.concurrent.each([3, 8])(
+    "P10 R053 I4 the reply of commit %i lost, the connection silent ever after",
+    async (nth) => {
+      await completes(`silent-${nth}`, nth, "silence");
     },
   );
 });
