@@ -7,7 +7,7 @@
 import type { Json } from "../saga/index.ts";
 import { callAt, type Draft, note, type Place, patchCall, patchRow, putRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass } from "./rows.ts";
-import type { Call, Failure, Proof, ReviewReason } from "./run.ts";
+import type { Call, Failure, Proof, ReviewReason, Undo } from "./run.ts";
 
 /** How it is known that a call happened. */
 export interface Happened {
@@ -71,8 +71,9 @@ export function closeNotApplied(draft: Draft, place: Place, proof: Proof): void 
 
 /** A compensation that cannot be made, or whose outcome nobody knows: the unwind halts here. */
 export function haltUndo(draft: Draft, seq: number): void {
-  const { undo } = rowAt(draft, seq);
-  if (undo !== null) patchRow(draft, seq, { undo: { ...undo, state: "halted" } });
+  // Only a row that has a compensation can halt.
+  const undo = rowAt(draft, seq).undo as Undo;
+  patchRow(draft, seq, { undo: { ...undo, state: "halted" } });
   note(draft, { what: "undo", seq, state: "halted" });
 }
 

@@ -6,7 +6,7 @@ import type { CallSpec, StepSpec } from "../saga/index.ts";
 import type { CallOrder, DecideInput, Offer } from "./decision.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";
 import { callOf, rowIsOpen, type Side } from "./rows.ts";
-import type { Call, InboxEntry, Review, Row, Run, RunRecord, Taken } from "./run.ts";
+import type { Call, InboxEntry, Review, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
 
 export type { Side } from "./rows.ts";
 
@@ -119,7 +119,7 @@ export function patchCall(draft: Draft, place: Place, patch: Partial<Call>): voi
   if (place.side === "action") return putRow(draft, { ...row, call });
   const state = call.state === "planned" ? "owed" : call.state === "sent" || call.state === "unknown" ? "sent" : null;
   // `callAt` has just found a call in it.
-  const undo = row.undo as NonNullable<Row["undo"]>;
+  const undo = row.undo as Undo;
   putRow(draft, { ...row, undo: { ...undo, call, state: state ?? undo.state } });
 }
 

@@ -75,7 +75,8 @@ export function probed(draft: Draft, place: Place, { answer, output, unusable, n
     return happened(draft, place, { output, unusable: problem, proof: "probe", which: "some" });
   }
   const { now } = draft.input;
-  const deadline = doubtOf(call) ?? now;
+  // It is only found out while a send of it is in doubt.
+  const deadline = doubtOf(call) as number;
   if (answer === "absent" && call.probeAt >= deadline) return provenAbsent(draft, place, "probe");
   if (call.nextAt !== null) return planAgain(draft, place, Math.max(call.nextAt, now));
   const probes = call.probes + 1;

@@ -60,9 +60,9 @@ function tellSuccess(draft: Draft, row: Row): void {
 }
 
 /** Does the step want a person to look before its failure counts (and has none looked yet)? */
-function asksFirst(draft: Draft, { call, ...row }: Row): boolean {
-  if (call.error?.kind === "fail" || call.proof === "person") return false;
-  return stepOf(draft, { call, ...row }).onExhausted === "review";
+function asksFirst(draft: Draft, row: Row): boolean {
+  const { error, proof } = row.call;
+  return error?.kind !== "fail" && proof !== "person" && stepOf(draft, row).onExhausted === "review";
 }
 
 /**

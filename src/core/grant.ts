@@ -10,7 +10,7 @@ import { callAt, type Draft, isParked, note, openSeqs, type Place, patchCall, ro
 import { operationId } from "./ids.ts";
 import { windowMs } from "./retry.ts";
 import { isStuck } from "./reviews.ts";
-import { callOf, doubtOf, effectiveClass } from "./rows.ts";
+import { callOf, doubtOf, effectiveClass, nextOf } from "./rows.ts";
 import type { Call, Row } from "./run.ts";
 
 /** How long a call lies in a named queue before it is offered again, at first and at most. */
@@ -29,7 +29,7 @@ function grantIfDue(draft: Draft, place: Place): void {
   const row = rowAt(draft, place.seq);
   const call = callOf(row, place.side);
   if (call === null) return;
-  const isDue = (call.nextAt ?? 0) <= draft.input.now;
+  const isDue = nextOf(call) <= draft.input.now;
   if (call.state === "planned" && isDue && mayGrant(draft, row, place.side)) grant(draft, row, place);
   if (call.state === "offered" && isDue) offerAgain(draft, row, call);
   if (isProbeDue(draft, place, call)) draft.calls.push(orderOf(draft, row, place, "probe"));
@@ -107,7 +107,8 @@ function offer(draft: Draft, row: Row, queue: string): void {
 /** The job may have been lost: it is added again under its id, ever less often. */
 function offerAgain(draft: Draft, row: Row, call: Call): void {
   const { now } = draft.input;
-  const waited = now - (call.sentAt ?? now);
+  // `offer` has said when.
+  const waited = now - (call.sentAt as number);
   const wait = Math.min(Math.max(waited, offerCheckMs.first), offerCheckMs.most);
   patchCall(draft, { seq: row.seq, side: "action" }, { nextAt: now + wait });
   repeatOffer(draft, row);

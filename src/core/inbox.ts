@@ -27,15 +27,7 @@ export function receive(draft: Draft, entries: readonly InboxEntry[]): void {
 /** Cancel, pause and resume. */
 export function takeControls(draft: Draft): void {
   for (const entry of pending(draft)) {
-    const { body } = entry;
-    if (body.type === "cancel") {
-      consume(draft, entry);
-      takeCancel(draft, entry, body);
-    } else if (body.type === "control") {
-      consume(draft, entry);
-      draft.record.paused = body.control === "pause";
-      note(draft, { what: "control", control: body.control, by: entry.by, reason: body.reason });
-    }
+    if (entry.body.type === "cancel" || entry.body.type === "control") takeEntry(draft, entry);
   }
 }
 
@@ -60,8 +52,14 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
   const { body } = entry;
   switch (body.type) {
     case "cancel":
+      consume(draft, entry);
+      takeCancel(draft, entry, body);
+      return true;
     case "control":
-      return false;
+      consume(draft, entry);
+      draft.record.paused = body.control === "pause";
+      note(draft, { what: "control", control: body.control, by: entry.by, reason: body.reason });
+      return true;
     case "verb":
       consume(draft, entry);
       takeVerb(draft, entry, body.verb);

@@ -90,14 +90,13 @@ export function interrupt(draft: Draft, place: Place, ownerDied: boolean): void 
     error: { kind: "interrupted", code: null, message, attempts: attempt },
   });
   if (takeEvidence(draft, place)) return;
-  if (classAt(draft, place) === "none") return dropOrRepeat(draft, place);
+  if (classAt(draft, place) === "none") return repeatAtOnce(draft, place);
   if (interruptions >= poisonLimit) giveUp(draft, place);
   else doubt(draft, place, 0);
 }
 
-/** Nothing changes outside: called again, or forgotten where nobody wants it any more. */
-function dropOrRepeat(draft: Draft, place: Place): void {
-  if (!isWanted(draft, place)) return closeNotApplied(draft, place, "class");
+/** Nothing changes outside. (Where nobody wants it any more it was dropped before: `stop.ts`.) */
+function repeatAtOnce(draft: Draft, place: Place): void {
   patchCall(draft, place, { deadline: null });
   planAgain(draft, place, draft.input.now);
 }

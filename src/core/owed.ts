@@ -5,12 +5,13 @@
  * Invariants: W1 no compensation runs before every send of the action that could still arrive has arrived or cannot any
  * more, unless the other side knows the key of a late one. W2 a pivot that is unknown is never passed over.
  */
+import type { CompensationSpec } from "../saga/index.ts";
 import { closeUndo } from "./closing.ts";
 import { type Draft, note, type Place, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { findOut, planAgain } from "./find-out.ts";
 import { backoffMs, maxProbes } from "./retry.ts";
 import { askAboutOutput, askAboutUnknown } from "./reviews.ts";
-import { doubtOf, effectiveClass, mayRepeat, newCall } from "./rows.ts";
+import { doubtOf, effectiveClass, mayRepeat, newCall, nextOf } from "./rows.ts";
 import type { Row } from "./run.ts";
 
 /** Settling calls beyond the attempts of the retry policy, before a person is asked. */
@@ -22,7 +23,7 @@ export function oweForHappened(draft: Draft, row: Row): void {
   if (keepAbandoned(draft, row)) return;
   if (step.compensation === null) return closeUndo(draft, row.seq, "kept", step.noCompensation);
   if (row.unusable && !step.compensateIfUnknown) return askAboutOutput(draft, row);
-  owe(draft, row);
+  owe(draft, row, step.compensation);
 }
 
 /** An effect that may have happened, and the other side cannot (or was not asked to) tell. */
@@ -32,7 +33,7 @@ export function oweForUnknown(draft: Draft, row: Row): void {
   if (step.pivot) return askAboutUnknown(draft, row);
   if (keepAbandoned(draft, row)) return;
   if (step.compensation === null) return closeUndo(draft, row.seq, "kept", step.noCompensation);
-  if (step.compensateIfUnknown) return owe(draft, row);
+  if (step.compensateIfUnknown) return owe(draft, row, step.compensation);
   if (!maySettle(draft, row)) return askAboutUnknown(draft, row);
   settleByCalling(draft, row);
 }
@@ -44,23 +45,22 @@ function keepAbandoned(draft: Draft, row: Row): boolean {
 }
 
 /** Its compensation is wanted, from when no late send can undo the undoing. */
-export function owe(draft: Draft, row: Row): void {
-  const { compensation } = stepOf(draft, row);
-  if (compensation === null) return;
+export function owe(draft: Draft, row: Row, compensation: CompensationSpec): void {
   const call = newCall(compensation.effect, undoNotBefore(draft, row));
   patchRow(draft, row.seq, { undo: { state: "owed", call, reason: null } });
   note(draft, { what: "undo", seq: row.seq, state: "owed" });
 }
 
 /** At once, or when the last send that could still arrive has arrived or cannot any more. */
-function undoNotBefore(draft: Draft, { call, step }: Row): number {
-  const { now, machine } = draft.input;
+function undoNotBefore(draft: Draft, row: Row): number {
+  const { call } = row;
+  const { now } = draft.input;
+  const step = stepOf(draft, row);
   const until = doubtOf(call) ?? now;
-  const spec = machine.saga.steps[step];
-  if (spec === undefined || call.state !== "succeeded" || effectiveClass(call, spec) !== "keyed")
-    return Math.max(now, until);
   // A late twin of a call that happened is deduplicated while the other side knows the key.
-  return until < (call.firstSentAt ?? 0) + spec.keyTtlMs ? now : Math.max(now, until);
+  const isKeyed = call.state === "succeeded" && effectiveClass(call, step) === "keyed";
+  const isKnown = isKeyed && until < (call.firstSentAt ?? until) + step.keyTtlMs;
+  return isKnown ? now : Math.max(now, until);
 }
 
 /** May the action be called once more, with the same operation id, only to learn what is to be undone? */
@@ -85,6 +85,6 @@ function actionOf({ seq }: Row): Place {
 export function expireRepeat(draft: Draft, place: Place): void {
   const row = rowAt(draft, place.seq);
   const call = place.side === "action" ? row.call : (row.undo?.call ?? null);
-  if (call?.state !== "planned" || doubtOf(call) === null || (call.nextAt ?? 0) > draft.input.now) return;
+  if (call?.state !== "planned" || doubtOf(call) === null || nextOf(call) > draft.input.now) return;
   if (!mayRepeat(call, specOf(draft, row, place.side), draft.input.now)) findOut(draft, place);
 }

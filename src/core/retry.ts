@@ -8,7 +8,7 @@ import type { DecideSettings } from "./decision.ts";
 /** Probes asked about one send before a person is asked. */
 export const maxProbes = 5;
 /** Offsets of the last two probes after the deadline, and the least gap between two probes. */
-const afterDeadlineMs = [5_000, 30_000] as const;
+const afterDeadlineMs = { first: 5_000, second: 30_000 } as const;
 const minProbeGapMs = 1_000;
 
 /** From the grant until nobody can make the outside apply it any more (design section 6, Deadline). */
@@ -47,5 +47,5 @@ export function nextProbeAt(asked: number, now: number, deadline: number): numbe
 function probeMark(asked: number, now: number, deadline: number): number {
   if (asked === 1) return now + Math.round((deadline - now) / 2);
   if (asked === 2) return deadline;
-  return deadline + (afterDeadlineMs[asked - 3] ?? 0);
+  return deadline + (asked === 3 ? afterDeadlineMs.first : afterDeadlineMs.second);
 }

@@ -28,7 +28,7 @@ export function askAbout(draft: Draft, row: Row): boolean {
   const call = row.undo?.call ?? null;
   if (call !== null && isStuck(call)) return askStuck(draft, row, "undo", call);
   if (row.undo?.state !== "halted") return false;
-  if (call === null) askAboutLate(draft, row, row.undo.reason ?? "");
+  if (call === null) askAboutLate(draft, row, row.undo.reason);
   else askAboutHalted(draft, row, call);
   return true;
 }
@@ -36,19 +36,18 @@ export function askAbout(draft: Draft, row: Row): boolean {
 function askStuck(draft: Draft, row: Row, side: Side, call: Call): true {
   const reason: ReviewReason = isPoisoned(call) ? "poison" : "defect";
   const what = nameOf(row, side);
-  const why =
-    reason === "poison" ? `its worker died ${poisonLimit} times in a row during it` : (call.error?.message ?? "");
+  const why = reason === "poison" ? `its worker died ${poisonLimit} times in a row during it` : whyOf(call);
   ask(draft, { seq: row.seq, side }, reason, `${what}: ${why}`, verbsFor(draft, row, side));
   return true;
 }
 
 function askAboutHalted(draft: Draft, row: Row, call: Call): void {
   const fate = call.state === "unknown" ? "may or may not have been undone" : "could not be undone";
-  const message = `${row.step} ${fate}: ${call.error?.message ?? "no answer"}`;
+  const message = `${row.step} ${fate}: ${whyOf(call)}`;
   ask(draft, { seq: row.seq, side: "undo" }, "halted", message, verbsFor(draft, row, "undo"));
 }
 
-function askAboutLate(draft: Draft, row: Row, why: string): void {
+function askAboutLate(draft: Draft, row: Row, why: string | null): void {
   const { compensation } = stepOf(draft, row);
   const message = `${row.step} happened, but ${why}`;
   const verbs: readonly Verb[] = compensation === null ? ["skip", "close"] : ["retry", "skip", "close"];
@@ -57,20 +56,20 @@ function askAboutLate(draft: Draft, row: Row, why: string): void {
 
 /** An outcome nobody can know. */
 export function askAboutUnknown(draft: Draft, row: Row): void {
-  const why = row.call.error?.message ?? "no answer";
+  const why = whyOf(row.call);
   const message = `${row.step} was sent and may have happened: ${why}. It is not sent again until somebody says what happened`;
   ask(draft, { seq: row.seq, side: "action" }, "unknown_outcome", message, verbsFor(draft, row, "action"));
 }
 
 /** Retries used up where the step wants a person to look (`onExhausted: "review"`). */
 export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void {
-  const message = `${step} was tried ${call.attempt} times and not applied: ${call.error?.message ?? ""}`;
+  const message = `${step} was tried ${call.attempt} times and not applied: ${whyOf(call)}`;
   ask(draft, { seq, side: "action" }, "exhausted", message, ["retry", "resolve", "close"]);
 }
 
 /** It happened, and its output fits nothing. */
 export function askAboutOutput(draft: Draft, { seq, step, call }: Row): void {
-  const message = `${step} succeeded, but its output does not fit its schema: ${call.error?.message ?? ""}`;
+  const message = `${step} succeeded, but its output does not fit its schema: ${whyOf(call)}`;
   ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve", "close"]);
 }
 
@@ -94,4 +93,8 @@ function verbsFor(draft: Draft, row: Row, side: Side): readonly Verb[] {
 
 function nameOf(row: Row, side: Side): string {
   return side === "action" ? row.step : `the compensation of ${row.step}`;
+}
+
+function whyOf({ error }: Call): string {
+  return error?.message ?? "no answer";
 }

@@ -48,6 +48,11 @@ export function isGivenUp(call: Call): boolean {
   return call.state === "unknown" && call.probeAt === null;
 }
 
+/** When a planned call wants its grant, or an offered one another look. Both always have a time. */
+export function nextOf({ nextAt }: Call): number {
+  return nextAt as number;
+}
+
 /** Until when a send whose outcome nobody knows may still take effect; `null`: no send is in doubt. */
 export function doubtOf(call: Call): number | null {
   const newest = call.state === "planned" || call.state === "unknown" ? call.deadline : null;

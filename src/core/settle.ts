@@ -10,7 +10,9 @@ import { callAt, type Draft, note, type Place, patchCall, patchRow, rowAt, specO
 import { defective, failed, keepEvidence, takeBack } from "./outcome.ts";
 import { windowMs } from "./retry.ts";
 import { callOf, effectiveClass, isFinal } from "./rows.ts";
-import type { CallResult, Row } from "./run.ts";
+import type { Call, CallResult, Row } from "./run.ts";
+
+type HappenedResult = Extract<CallResult, { readonly kind: "succeeded" | "unusable" }>;
 
 export interface Word extends Place {
   readonly send: number;
@@ -23,7 +25,8 @@ export interface Word extends Place {
 export function settle(draft: Draft, word: Word): void {
   const row = draft.rows[word.seq - 1];
   const call = row === undefined ? null : callOf(row, word.side);
-  if (row === undefined || call === null || isOver(word, row.undo?.state ?? null)) return afterwards(draft, word);
+  if (row === undefined || call === null) return noteLate(draft, word);
+  if (isOver(word, row)) return afterwards(draft, word, row, call);
   if (word.send !== call.send && !isFinal(call)) return olderSend(draft, word);
   switch (call.state) {
     case "offered":
@@ -38,13 +41,13 @@ export function settle(draft: Draft, word: Word): void {
     case "succeeded":
     case "not_applied":
     case "withdrawn":
-      return afterwards(draft, word);
+      return afterwards(draft, word, row, call);
   }
 }
 
 /** A compensation that a person has skipped or given up is not made again, whatever is said about it. */
-function isOver({ side }: Word, undo: string | null): boolean {
-  return side === "undo" && (undo === "skipped" || undo === "accepted");
+function isOver({ side }: Word, { undo }: Row): boolean {
+  return side === "undo" && (undo?.state === "skipped" || undo?.state === "accepted");
 }
 
 function answer(draft: Draft, word: Word): void {
@@ -52,7 +55,7 @@ function answer(draft: Draft, word: Word): void {
   switch (result.kind) {
     case "succeeded":
     case "unusable":
-      return happened(draft, word, happenedBy(word, "newest"));
+      return happened(draft, word, happenedBy(word, result, "newest"));
     case "not_called":
       return takeBack(draft, word, result.reason);
     case "defect":
@@ -73,30 +76,30 @@ function belated(draft: Draft, word: Word): void {
 /** It waits for a repeat, and the newest send, given up as unknown, is heard of after all. */
 function whilePlanned(draft: Draft, word: Word): void {
   noteLate(draft, word);
-  const { kind } = word.result;
-  if (isHappened(word.result)) return happened(draft, word, happenedBy(word, "newest"));
-  if (kind === "not_applied" || kind === "not_called") patchCall(draft, word, { deadline: null });
+  const { result } = word;
+  if (isHappened(result)) return happened(draft, word, happenedBy(word, result, "newest"));
+  if (result.kind === "not_applied" || result.kind === "not_called") patchCall(draft, word, { deadline: null });
 }
 
 function olderSend(draft: Draft, word: Word): void {
   noteLate(draft, word);
-  if (!isHappened(word.result)) return;
+  const { result } = word;
+  if (!isHappened(result)) return;
   const { state } = callAt(draft, word);
-  const how = happenedBy(word, "older");
+  const how = happenedBy(word, result, "older");
   if (state === "planned" || state === "unknown") return happened(draft, word, how);
   keepEvidence(draft, word, word.send, how);
 }
 
 /** A word on a call that was thought to be over: it counts where it says that there is an effect after all. */
-function afterwards(draft: Draft, word: Word): void {
+function afterwards(draft: Draft, word: Word, row: Row, { state }: Call): void {
   noteLate(draft, word);
-  const row = draft.rows[word.seq - 1];
-  const call = row === undefined ? null : callOf(row, word.side);
-  if (row === undefined || call === null || !isHappened(word.result)) return;
-  if (call.state === "succeeded") return again(draft, word);
-  if (effectiveClass(call, specOf(draft, row, word.side)) === "none") return;
-  happened(draft, word, happenedBy(word, "older"));
-  if (word.side === "action" && row.undo?.state !== "accepted") contradict(draft, row);
+  const { result, side } = word;
+  if (!isHappened(result)) return;
+  if (state === "succeeded") return again(draft, word, row, result);
+  if (effectiveClass(callAt(draft, word), specOf(draft, row, side)) === "none") return;
+  happened(draft, word, happenedBy(word, result, "older"));
+  if (side === "action" && row.undo?.state !== "accepted" && row.undo?.state !== "done") contradict(draft, row);
 }
 
 /** The machine (or the unwind) may have gone on without the effect. */
@@ -109,14 +112,11 @@ function contradict(draft: Draft, { seq, told, abandoned }: Row): void {
 }
 
 /** Two sends of one `once` call have happened, so something was believed proven that was not. */
-function again(draft: Draft, word: Word): void {
-  const row = rowAt(draft, word.seq);
+function again(draft: Draft, word: Word, row: Row, result: HappenedResult): void {
   const isOnce = word.side === "action" && effectiveClass(row.call, stepOf(draft, row)) === "once";
   if (!isOnce || word.send === row.call.send || row.call.evidence !== null) return;
-  keepEvidence(draft, word, word.send, happenedBy(word, "older"));
-  if (row.told && row.undo === null && (draft.record.unwind === null || draft.record.endedAt !== null)) {
-    askLate(draft, word.seq, "it happened twice");
-  }
+  keepEvidence(draft, word, word.send, happenedBy(word, result, "older"));
+  if (row.told && row.undo === null && draft.record.unwind === null) askLate(draft, word.seq, "it happened twice");
 }
 
 /** What is offered and answered was sent: at the earliest when it was offered, at the latest now. */
@@ -128,15 +128,14 @@ function markSent(draft: Draft, word: Word): void {
   patchCall(draft, word, { state: "sent", firstSentAt: firstSentAt ?? sentAt, deadline, nextAt: null });
 }
 
-function isHappened({ kind }: CallResult): boolean {
-  return kind === "succeeded" || kind === "unusable";
+function isHappened(result: CallResult): result is HappenedResult {
+  return result.kind === "succeeded" || result.kind === "unusable";
 }
 
-/** Only asked of words that say so. A compensation has no output that anybody reads. */
-function happenedBy({ result, side, proof }: Word, which: Happened["which"]): Happened {
-  const known = result.kind === "succeeded" || result.kind === "unusable" ? result : null;
-  const unusable = known?.kind === "unusable" && side === "action" ? known.problem : null;
-  return { output: side === "action" ? (known?.output ?? null) : null, unusable, proof, which };
+/** A compensation has no output that anybody reads. */
+function happenedBy({ side, proof }: Word, result: HappenedResult, which: Happened["which"]): Happened {
+  if (side === "undo") return { output: null, unusable: null, proof, which };
+  return { output: result.output, unusable: result.kind === "unusable" ? result.problem : null, proof, which };
 }
 
 function noteLate(draft: Draft, { seq, send, result }: Word): void {

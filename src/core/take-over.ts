@@ -43,7 +43,8 @@ export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   for (const permit of permits) if (permit.expired) takeExpired(draft, permit);
   for (const seq of openSeqs(draft)) takeOverRemote(draft, seq, permits);
   if (takenFrom !== null) offerAgain(draft);
-  if (blockedBy(draft) !== null) parkBlocked(draft);
+  const blocked = blockedBy(draft);
+  if (blocked !== null) parkBlocked(draft, blocked);
 }
 
 /** Calls that were sent under another lease. */
@@ -97,7 +98,6 @@ export function blockedBy(draft: Draft): string | null {
   return snapshot === null || unwind !== null ? null : draft.input.machine.blocked(snapshot);
 }
 
-function parkBlocked(draft: Draft): void {
-  const message = blockedBy(draft) ?? "";
+function parkBlocked(draft: Draft, message: string): void {
   park(draft, { reason: "blocked", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
 }

@@ -17,7 +17,7 @@ export function visitNext(draft: Draft, visit: (row: Row) => void): ReadonlySet<
   const apart = draft.input.machine.saga.unwind === "parallel-regions";
   const next = new Set<number>();
   const holding: Row[] = [];
-  for (const seq of latestFirst(draft)) {
+  for (const { seq } of latestFirst(draft)) {
     if (isDone(draft, seq)) continue;
     const row = rowAt(draft, seq);
     if (holding.every((other) => apart && areSiblings(other, row))) {
@@ -36,15 +36,18 @@ function isDone(draft: Draft, seq: number): boolean {
   return isUndone(row, stepOf(draft, row));
 }
 
-/** Rows with something sent. They are nearly in order, which is what makes the sort linear. */
-function latestFirst(draft: Draft): readonly number[] {
-  const sent: Row[] = [];
-  for (const row of draft.rows) if (row.call.firstSentRevision !== null) sent.push(row);
-  return sent.sort(isLater).map((row) => row.seq);
+interface Place {
+  readonly seq: number;
+  readonly revision: number;
 }
 
-function isLater(a: Row, b: Row): number {
-  return (b.call.firstSentRevision ?? 0) - (a.call.firstSentRevision ?? 0) || b.seq - a.seq;
+/** Rows with something sent. They are nearly in order, which is what makes the sort linear. */
+function latestFirst(draft: Draft): readonly Place[] {
+  const sent: Place[] = [];
+  for (const { seq, call } of draft.rows) {
+    if (call.firstSentRevision !== null) sent.push({ seq, revision: call.firstSentRevision });
+  }
+  return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);
 }
 
 function areSiblings(a: Row, b: Row): boolean {

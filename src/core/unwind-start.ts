@@ -20,9 +20,8 @@ export function parkAfterPivot(draft: Draft, cause: Cause, seq: number | null, v
   park(draft, { reason: "after_pivot", message, seq, side, evidence: null, verbs });
 }
 
-/** Starts to unwind, or parks where a pivot has happened. Does nothing while it unwinds already. */
+/** Starts to unwind a run that goes forward, or parks it where a pivot has happened. */
 export function startUnwind(draft: Draft, cause: Cause, ends: Unwind["ends"]): void {
-  if (draft.record.unwind !== null) return;
   if (pivotHappened(draft)) {
     return parkAfterPivot(draft, cause, null, cause.kind === "cancelled" ? ["retry", "close"] : ["close"]);
   }

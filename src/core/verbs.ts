@@ -154,8 +154,10 @@ function readAgain(draft: Draft, seq: number): Problem {
 
 /** An effect that turned up late is undone. */
 function undoLate(draft: Draft, seq: number): Problem {
-  patchRow(draft, seq, { undo: null });
-  owe(draft, rowAt(draft, seq));
+  const row = rowAt(draft, seq);
+  const { compensation } = stepOf(draft, row);
+  if (compensation === null) return "today's code has no compensation for it";
+  owe(draft, row, compensation);
   return null;
 }
 

@@ -5,8 +5,8 @@
  */
 import { type Draft, isParked, openSeqs, rowAt } from "./draft.ts";
 import { mayGrant } from "./grant.ts";
-import { callOf, type Side } from "./rows.ts";
-import type { Call, Row } from "./run.ts";
+import { callOf, nextOf, type Side } from "./rows.ts";
+import type { Row } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { isFlying } from "./unwind.ts";
 
@@ -69,7 +69,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
   const { unwind } = draft.record;
   times.own = Math.min(times.own, ownTime(draft, row, "action"), ownTime(draft, row, "undo"));
   if (unwind !== null && isFlying(row)) times.own = Math.min(times.own, unwind.quiesceUntil);
-  if (row.call.state === "offered") times.offers = Math.min(times.offers, row.call.nextAt ?? draft.input.now);
+  if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
   if (row.call.state === "sent" && row.call.fence === null)
     times.remote = Math.min(times.remote, remoteTime(draft, row));
 }
@@ -77,7 +77,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
 function ownTime(draft: Draft, row: Row, side: Side): number {
   const call = callOf(row, side);
   if (call === null) return never;
-  if (call.state === "planned" && mayGrant(draft, row, side)) return call.nextAt ?? draft.input.now;
+  if (call.state === "planned" && mayGrant(draft, row, side)) return nextOf(call);
   if (call.state === "unknown" && call.probeAt !== null && !isAsked(draft, row.seq)) return call.probeAt;
   return never;
 }
@@ -89,11 +89,8 @@ function isAsked(draft: Draft, seq: number): boolean {
 }
 
 function remoteTime(draft: Draft, { seq, call }: Row): number {
-  return draft.permits.get(seq) ?? deadlineOf(call, draft.input.now);
-}
-
-function deadlineOf({ deadline }: Call, now: number): number {
-  return deadline ?? now;
+  // What was sent by permit has the deadline that came with it.
+  return draft.permits.get(seq) ?? (call.deadline as number);
 }
 
 function addForward(draft: Draft, times: Times): void {

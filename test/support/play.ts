@@ -108,6 +108,11 @@ export class Play {
     if (found === undefined) throw new Error(`no row of ${step}`);
     return found;
   }
+  /** What the driver does after the last decision. */
+  get next(): { readonly does: string; readonly wanted: number | null; readonly due: number | null } {
+    const { then, wanted, commit } = this.last ?? { then: "hold", wanted: null, commit: null };
+    return { does: then, wanted, due: commit?.due ?? null };
+  }
   /** What was logged, as one word each: `sent 1`, `outcome 1 unknown probe`. */
   taken(): readonly Taken[] {
     return this.log.flatMap((entry) => entry.taken);

@@ -321,7 +321,6 @@ describe("by a sibling", () => {
 
   test("a failure that nobody takes is no leaving: everything is quiesced and undone in order, also what is to be kept", () => {
     const without = structuredClone(machine) as typeof machine;
-    // biome-ignore lint/performance/noDelete: a state without that transition
     delete (without.states.both.states.right.states.r.invoke as { onError?: string }).onError;
     const play = new Play(played(without, [call("a", { onAbandon: "keep" }), call("b"), call("c")]));
     play.answer("b", refused());

@@ -392,7 +392,7 @@ describe("a timer", () => {
       states: { one: { after: { 0: "two" } }, two: { after: { 0: "one" } }, end: { type: "final" } },
     };
     const play = new Play(played(endless, [call("a")]));
-    expect(play.last).toMatchObject({ then: "hold", wanted: epochMs });
+    expect(play.next).toMatchObject({ does: "hold", wanted: epochMs });
     expect(play.run.record.revision).toBe(2);
   });
 });
@@ -404,7 +404,7 @@ describe("a worker that stops", () => {
     expect(play.held).toBe(true);
     play.answer("a", ok());
     expect(play.row("b").call.state).toBe("planned");
-    expect(play.last).toMatchObject({ then: "released", commit: { due: epochMs } });
+    expect(play.next).toMatchObject({ does: "released", due: epochMs });
     play.acquire();
     expect(play.flying()).toEqual(["b"]);
   });
@@ -413,7 +413,7 @@ describe("a worker that stops", () => {
     const play = new Play(line([call("a")]));
     play.answer("a", notApplied());
     play.stop();
-    expect(play.last).toMatchObject({ commit: null, then: "release", wanted: epochMs + 1_000 });
+    expect(play.next).toMatchObject({ does: "release", wanted: epochMs + 1_000 });
   });
 
   test("asks no more probes", () => {
@@ -421,7 +421,7 @@ describe("a worker that stops", () => {
     play.stop();
     play.answer("a", timedOut());
     expect(play.flying()).toEqual([]);
-    expect(play.last).toMatchObject({ then: "released" });
+    expect(play.next).toMatchObject({ does: "released" });
     play.acquire();
     expect(play.flying()).toEqual(["probe a"]);
   });

@@ -489,3 +489,15 @@ test("a step that today's code does not have is a bug of the deployment, not a s
   play.machine = new Play(line([call("z")]), { idle: true }).machine;
   expect(() => play.answer("a", notApplied())).toThrow("saga line has no step a");
 });
+
+test("attributes are read after a transition, and only then", () => {
+  let reads = 0;
+  const attributes = () => {
+    reads += 1;
+    return {};
+  };
+  const play = new Play(line([call("a")], { attributes }));
+  const before = reads;
+  play.pause();
+  expect(reads).toBe(before);
+});

@@ -435,7 +435,7 @@ describe("after the end", () => {
     const { revision } = play.run.record;
     play.acquire();
     expect(play.run.record.revision).toBe(revision);
-    expect(play.last).toMatchObject({ then: "release", wanted: null });
+    expect(play.next).toMatchObject({ does: "release", wanted: null });
   });
 
   test("what was accepted as unknown may be known later without a question", () => {

@@ -32,7 +32,7 @@ describe("an offer", () => {
       firstSentAt: null,
       deadline: null,
     });
-    expect(play.last).toMatchObject({ then: "released", commit: { due: epochMs + 5_000 } });
+    expect(play.next).toMatchObject({ does: "released", due: epochMs + 5_000 });
     expect(play.ordered).toEqual([]);
   });
 
@@ -76,7 +76,7 @@ describe("an offer", () => {
       },
     };
     const play = new Play(played(machine, [call("a", { queue: "gpu" }), call("b")]));
-    expect(play.last).toMatchObject({ then: "hold", wanted: epochMs + 5_000 });
+    expect(play.next).toMatchObject({ does: "hold", wanted: epochMs + 5_000 });
     play.advance(5_000);
     expect(play.offered).toEqual(["a", "a"]);
   });
@@ -126,7 +126,7 @@ describe("a permit", () => {
       firstSentAt: epochMs,
       deadline: epochMs + 43_000,
     });
-    expect(play.last).toMatchObject({ then: "released", wanted: epochMs + 10_000 });
+    expect(play.next).toMatchObject({ does: "released", wanted: epochMs + 10_000 });
   });
 
   test("that lives leaves the call alone", () => {
@@ -217,7 +217,7 @@ describe("a permit", () => {
     const { deadline } = play.row("a").call;
     play.held = true;
     play.tick();
-    expect(play.last).toMatchObject({ then: "release", wanted: deadline });
+    expect(play.next).toMatchObject({ does: "release", wanted: deadline });
   });
 });
 

@@ -61,10 +61,10 @@ describe("when", () => {
   test("a wait within reach of the driver keeps the lease, a longer one gives it back until then", () => {
     const play = new Play(line([call("a")]));
     play.answer("a", notApplied());
-    expect(play.last).toMatchObject({ then: "hold", wanted: epochMs + 1_000 });
+    expect(play.next).toMatchObject({ does: "hold", wanted: epochMs + 1_000 });
     play.advance(1_000);
     play.answer("a", notApplied({ retryAfterMs: 5_000 }));
-    expect(play.last).toMatchObject({ then: "released", commit: { release: true, due: epochMs + 6_000 } });
+    expect(play.next).toMatchObject({ does: "released", due: epochMs + 6_000 });
   });
 
   test("the chance that comes in decides the jitter", () => {

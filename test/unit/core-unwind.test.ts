@@ -188,7 +188,7 @@ describe("quiesce", () => {
     play.answer("a", ok());
     play.cancel();
     expect(play.flying()).toEqual(["b"]);
-    expect(play.last).toMatchObject({ then: "hold", wanted: epochMs + 5_000 });
+    expect(play.next).toMatchObject({ does: "hold", wanted: epochMs + 5_000 });
     play.answer("b", notCalled());
     expect(play.flying()).toEqual(["undo a"]);
   });
@@ -742,5 +742,117 @@ describe("parallel regions", () => {
     expect(play.flying()).toEqual(["undo d"]);
     play.answer("undo d", done);
     expect([...play.flying()].sort()).toEqual(["undo a", "undo b"]);
+  });
+});
+
+describe("what else may happen on the way", () => {
+  test("a call that still ran when a person declared it absent, and succeeds: the ended run is reopened", () => {
+    const play = until("b", { a: {}, b: { effect: "once" } });
+    play.cancel();
+    play.advance(5_000);
+    play.verb(resolveAbsent);
+    play.answer("undo a", done);
+    expect(play.status).toBe("cancelled");
+    play.answer("b", ok());
+    expect(play.review).toMatchObject({ reason: "late_result", seq: 2 });
+    play.verb(retry());
+    play.answer("undo b", done);
+    expect(play.status).toBe("cancelled");
+  });
+
+  test("closing aborts the compensations of other regions that are under way", () => {
+    const leaf = (src: string) => ({
+      initial: "x",
+      states: { x: { invoke: { src, onDone: "d" } }, d: { type: "final" } },
+    });
+    const machine = {
+      initial: "both",
+      states: {
+        both: { type: "parallel", states: { left: leaf("a"), right: leaf("b") }, onDone: "out" },
+        out: { type: "final", tags: "unwind" },
+      },
+    };
+    const play = new Play(played(machine, [call("a"), call("b")], { unwind: "parallel-regions" }));
+    play.answers(["a", ok()], ["b", ok()]);
+    play.answer("undo a", refused());
+    play.verb(close);
+    expect(play.aborted).toEqual(["undo:2"]);
+    expect(play.run.record).toMatchObject({ status: "failed", rollback: "partial" });
+    play.answer("undo b", done);
+    expect(play.row("b").undo?.state).toBe("done");
+  });
+
+  test("a pivot that stops an unwind says nothing about what did not happen", () => {
+    const play = new Play(
+      played(
+        {
+          initial: "one",
+          states: {
+            one: { invoke: { src: "a", onDone: "two", onError: "two" } },
+            two: { invoke: { src: "b", onDone: "end" } },
+            end: { type: "final" },
+          },
+        },
+        [call("a"), call("b", { pivot: true, compensate: false })],
+      ),
+    );
+    play.answer("a", refused());
+    play.cancel();
+    play.answer("b", ok());
+    expect(play.row("a").undo).toBeNull();
+    expect(play.row("b").undo?.state).toBe("not_needed");
+  });
+
+  test("a failure behind a pivot that turns out to be a success takes the question back", () => {
+    const play = until("c", { a: {}, b: { pivot: true, compensate: false }, c: {} });
+    play.answer("c", refused());
+    expect(play.review?.reason).toBe("after_pivot");
+    play.late("c", 1, ok());
+    expect(play.run.record).toMatchObject({ status: "completed", cause: null });
+  });
+
+  test("a retry that was offered is refused once the key has expired", () => {
+    const play = until("b", { a: {}, b: { settle: false, keyTtl: "60s" } });
+    play.cancel();
+    play.answer("b", timedOut());
+    expect(play.review?.verbs).toContain("retry");
+    play.advance(3_600_000);
+    play.verb(retry());
+    expect(play.review).toMatchObject({ n: 2, message: expect.stringContaining("say first whether it did") });
+  });
+
+  test("a question about a call of which no error is known says so", () => {
+    const play = until("b", { a: {}, b: { settle: false } });
+    play.pause();
+    play.cancel();
+    play.answer("b", timedOut());
+    play.verb(retry());
+    play.answer("b", timedOut());
+    expect(play.review?.message).toContain("may have happened");
+  });
+
+  test("undone in advance it stays undone, whatever is heard of it later", () => {
+    const play = until("b", { a: {}, b: { effect: "once", compensateIfUnknown: true } });
+    play.cancel();
+    play.answer("b", timedOut());
+    play.advance(43_000);
+    play.late("b", 1, notApplied());
+    play.answer("undo b", done);
+    play.send("late:2:1:again", { type: "late", seq: 2, send: 1, side: "action", result: ok() });
+    expect(play.row("b")).toMatchObject({ call: { state: "succeeded" }, undo: { state: "done" } });
+  });
+
+  test("a late effect whose compensation today's code has lost is said to have none", () => {
+    const play = until("c", { a: {}, c: {} });
+    play.answer("c", refused());
+    play.answer("undo a", done);
+    play.late("c", 1, ok());
+    play.machine = new Play(line([call("a"), call("c", { compensate: false })]), { idle: true }).machine;
+    play.verb(retry());
+    expect(play.review).toMatchObject({
+      n: 2,
+      reason: "late_result",
+      message: expect.stringContaining("no compensation"),
+    });
   });
 });
