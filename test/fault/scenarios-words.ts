@@ -35,3 +35,12 @@ export type Said =
 
 export const tenant = "t";
 export const settings: Settings = faultSettings;
+
+/** How a declaration was refused, and in which mode of Node and of XState. */
+export interface Refused {
+  readonly code: string;
+  readonly message: string;
+  readonly findings: readonly { readonly code: string; readonly saga: string | null; readonly state: string | null }[];
+  readonly xstate: string;
+  readonly mode: string;
+}
