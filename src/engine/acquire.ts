@@ -1,8 +1,8 @@
 /**
  * From a wake-up to a driver. Owns: winning the lease, and the runs this worker must give back untouched: those of a saga
  * it does not serve, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
- * W2 one suspect is driven at a time (a process that dies with it accuses nobody else). W3 nothing is acquired while the
- * worker stops, nor while it lets the owners of expired leases go first.
+ * W2 a run that two processes have died with is driven alone (who dies with it accuses nobody else). W3 nothing is
+ * acquired while the worker stops.
  */
 import { type AcquireAnswer, type LeaseRef, type RunRef, runKey, type Timed } from "../core/index.ts";
 import { Driver } from "./advance.ts";
@@ -76,7 +76,7 @@ export class Acquirer {
     };
     const hold = (holder: LeaseHolder): HeldLease => context.leases.hold(lease, sentAt, holder);
     const drive = (cleared: () => void): Promise<void> => this.#drive(new Driver(context, hold, acquired, cleared));
-    if (!won.suspect) return await drive(nothing);
+    if (!isSuspect(won)) return await drive(nothing);
     if (!(await suspects.driveAlone(lease.run, drive))) await this.#giveBack(lease, won.now + handBackMs.first);
   }
 
@@ -118,6 +118,16 @@ export class Acquirer {
     const released = await untilAnswered(context, "release", release);
     await wake(context, released?.answer.wake ?? null);
   }
+}
+
+/**
+ * Has a process died with it before the one it was just taken from? A single death says little (all runs of a worker share
+ * it), and driving them one at a time would make one crash cost as many turns as that worker had runs.
+ */
+function isSuspect({ suspect, record, rows }: Won): boolean {
+  if (!suspect) return false;
+  if (record.interruptions > 0) return true;
+  return rows.some((row) => row.call.interruptions > 0 || (row.undo?.call?.interruptions ?? 0) > 0);
 }
 
 function nothing(): void {}

@@ -165,28 +165,25 @@ test("a full sweep is followed by another at once", async () => {
   expect(asked).toHaveLength(4);
 });
 
-test("suspects are driven one at a time, until their first outcome", async () => {
+test("after one death a worker's runs go on side by side; after two each is driven alone until its first outcome", async () => {
   let hang = true;
-  const driving: string[] = [];
-  let most = 0;
+  let now = 0;
+  const most: number[] = [0, 0];
   const act = step("act", {
     input,
     effect: "keyed",
-    action: async ({ run }) => {
+    action: async () => {
+      now += 1;
+      most[hang ? 0 : 1] = Math.max(most[hang ? 0 : 1] ?? 0, now);
       if (hang) return await new Promise(() => undefined);
-      driving.push(run.id);
-      most = Math.max(most, driving.length);
       await new Promise<void>((resolve) => void top.clock.after(100, resolve));
-      driving.splice(driving.indexOf(run.id), 1);
+      now -= 1;
       return null;
     },
     compensate: () => undefined,
   });
-  const last = step("last", {
-    input,
-    effect: "none",
-    action: () => new Promise((resolve) => void top.clock.after(5_000, () => resolve(null))),
-  });
+  const slow = () => new Promise<null>((resolve) => void top.clock.after(5_000, () => resolve(null)));
+  const last = step("last", { input, effect: "none", action: slow });
   const one = saga("one", { version: 1, input })
     .step(act, ({ input }) => input)
     .step(last, ({ input }) => input)
@@ -195,11 +192,17 @@ test("suspects are driven one at a time, until their first outcome", async () =>
   const first = await top.mortal();
   const runs = await Promise.all(["a", "b", "c", "d", "e"].map((id) => top.start(one, { n: 1 }, id)));
   await top.clock.advance(100);
-  hang = false;
-  await top.mortal();
+  const second = await top.mortal();
   first.kill();
-  await top.clock.advance(2_600);
-  expect(most).toBe(1);
+  now = 0;
+  await top.clock.advance(2_000);
+  expect(most[0]).toBe(5);
+  await top.mortal();
+  second.kill();
+  now = 0;
+  hang = false;
+  await top.clock.advance(3_000);
+  expect(most[1]).toBe(1);
   await top.clock.advance(5_200);
   for (const run of runs) expect(await top.store.read(run)).toMatchObject({ status: "completed" });
 });
