@@ -2,7 +2,7 @@
  * What goes into a decision and what comes out of it. `decide.ts` owns how one follows from the other.
  */
 
-import type { Json } from "../saga/spec.ts";
+import type { Json } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";

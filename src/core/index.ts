@@ -7,6 +7,4 @@ export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export type * from "./ports.ts";
-export { windowMs } from "./retry.ts";
-export { doubtOf } from "./rows.ts";
 export * from "./run.ts";

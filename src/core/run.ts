@@ -6,7 +6,7 @@
  * place in the ledger. R3 `record.open` holds exactly the seqs of rows that still owe something (`rowIsOpen`).
  * R4 all times are Redis time in ms. R5 everything here is JSON.
  */
-import type { EffectClass, Json } from "../saga/spec.ts";
+import type { EffectClass, Json } from "../saga/index.ts";
 import type { MachineState } from "./machine-port.ts";
 
 /** Which run: tenant and id, each `[A-Za-z0-9_.-]{1,64}`. */

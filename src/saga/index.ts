@@ -13,7 +13,7 @@ export {
 } from "./define.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
-export { type Checked, jsonProblem, maxJsonDepth, toJson } from "./json.ts";
+export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";
 export {

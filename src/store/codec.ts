@@ -10,5 +10,4 @@ export {
   type StoredRecord,
 } from "./codec/record.ts";
 export { decodeRow, encodeRow } from "./codec/row.ts";
-export { decoded } from "./codec/shape.ts";
 export { statusLetters } from "./codec/words.ts";

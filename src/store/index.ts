@@ -1,6 +1,4 @@
-/** The door of the store: two adapters of the port `Store`, and the check of ids that faces share with it. */
-export { assertId } from "./keys.ts";
-export { type MemoryStoreOptions, memoryStore } from "./memory-store.ts";
+/** The door of the store: two adapters of the port `Store`. */
+export { memoryStore } from "./memory-store.ts";
 export type { BarrierOption } from "./redis/barrier.ts";
-export type { StoreConnections } from "./redis/connections.ts";
-export { type RedisStoreOptions, redisStore } from "./redis-store.ts";
+export { redisStore } from "./redis-store.ts";

@@ -1,16 +1,7 @@
 /** `reprise demo`, which is what `npm start` calls: its options and what they mean. What it does is in run.ts. */
 import type { Command } from "commander";
 import type { ExitCode } from "../exit.ts";
-
-export interface DemoOptions {
-  /** Nobody is asked anything. */
-  readonly once?: true;
-  readonly json?: true;
-  /** The user's own orders, instead of the story. */
-  readonly input?: string;
-  readonly verify?: string;
-  readonly allowForgetfulStore?: true;
-}
+import type { DemoOptions } from "./options.ts";
 
 export function addDemoCommand(program: Command, end: (code: ExitCode) => void): void {
   program

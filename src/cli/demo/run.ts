@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import { type Colors, colorsFor } from "../colors.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
-import type { DemoOptions } from "./command.ts";
+import type { DemoOptions } from "./options.ts";
 import type { OrderList } from "./orders.ts";
 import { type Report, reportOn } from "./report.ts";
 import { claimsFile, readStory, worldFile } from "./story.ts";
