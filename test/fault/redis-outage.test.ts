@@ -34,7 +34,7 @@ async function underway(name: string): Promise<Underway> {
   await Promise.all([first.serve(name), second.serve(name)]);
   const held = steps.map((step) => {
     const operationId = room.operationOf(step, step);
-    stage.world.fault({ service: step, operationId, kind: "hang-before-apply" });
+    stage.world.fault({ service: step, operationId, kind: "apply-then-hang" });
     return stage.world.nextHeld({ operationId });
   });
   for (const id of steps) await room.start("whole", { id });

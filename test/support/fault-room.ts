@@ -142,6 +142,12 @@ export class Room {
     return await this.#jobs("*");
   }
 
+  /** Deletes every key of its queue. */
+  async loseQueue(): Promise<void> {
+    const keys = (await this.#stage.redis.ask("KEYS", `{reprise:${this.namespace}:w*}:pool-*`)) as readonly string[];
+    await this.#stage.redis.ask("DEL", ...keys);
+  }
+
   async #jobs(which: string): Promise<number> {
     const pattern = `{reprise:${this.namespace}:w*}:pool-*:${tenant}~${which}`;
     const keys = (await this.#stage.redis.ask("KEYS", pattern)) as readonly string[];

@@ -170,7 +170,7 @@ const whole = saga("whole", { version: 1, input: Order })
   .build();
 
 /** Longer than `inlineWaitMs`: the run is given back and comes again by its wake-up. */
-export const timedWaitMs = 1_500;
+export const timedWaitMs = 3_000;
 
 const timed = saga("timed", { version: 1, input: Order })
   .step(charge, ({ input }) => ({ id: input.id }))
