@@ -90,6 +90,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   const base = baseOf(options, options.barrier);
   const { config, connections, namespace, lanes, onTrouble } = base;
   const pools = options.pools ?? config.pools;
+  const queues = options.queues ?? config.queues;
   const worker = engineWorker(
     {
       ports: { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
@@ -99,9 +100,9 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     },
     {
       namespace,
-      sagas: servedBy(base.sagas, pools, options.serve),
+      sagas: servedBy(base.sagas, pools, queues, options.serve),
       pools,
-      queues: options.queues ?? config.queues,
+      queues,
       concurrency: options.concurrency ?? config.concurrency,
       services: options.services,
       settings: base.settings,
@@ -183,19 +184,31 @@ function uniqueSagas(sagas: readonly Saga[]): readonly Saga[] {
   return sagas;
 }
 
-/** The sagas of the pools served. Whoever serves a pool serves all of it: its wake-ups come to every worker of it. */
-function servedBy(sagas: readonly Saga[], pools: readonly string[], serve?: readonly string[]): readonly Saga[] {
+/**
+ * The sagas whose runs or routed steps come to this worker. Whoever serves a pool serves all of it: its wake-ups come to
+ * every worker of it.
+ */
+function servedBy(
+  sagas: readonly Saga[],
+  pools: readonly string[],
+  queues: readonly QueueOptions[],
+  serve: readonly string[] | undefined,
+): readonly Saga[] {
   const unknown = serve?.filter((name) => !sagas.some((saga) => saga.name === name)) ?? [];
   if (unknown.length > 0) {
     throw new RepriseError("POOL_INCOMPLETE", `no saga is called ${unknown.join(", ")}`, { details: { unknown } });
   }
-  const served = serve === undefined ? sagas : sagas.filter((saga) => serve.includes(saga.name));
-  const missing = sagas.filter((saga) => pools.includes(saga.spec.pool) && !served.includes(saga));
-  if (missing.length === 0) return served;
+  const wanted = sagas.filter((saga) => pools.includes(saga.spec.pool));
+  const missing = serve === undefined ? [] : wanted.filter((saga) => !serve.includes(saga.name));
+  if (missing.length === 0) return sagas.filter((saga) => wanted.includes(saga) || isRoutedTo(saga, queues));
   const names = missing.map((saga) => `${saga.name} (pool ${saga.spec.pool})`);
   throw new RepriseError("POOL_INCOMPLETE", `a worker serves all sagas of a pool; missing: ${names.join(", ")}`, {
     details: { missing: missing.map((saga) => saga.name) },
   });
+}
+
+function isRoutedTo(saga: Saga, queues: readonly QueueOptions[]): boolean {
+  return Object.values(saga.spec.steps).some((step) => queues.some((queue) => queue.name === step.queue));
 }
 
 // ---- where troubles go when nobody asks for them
