@@ -2,7 +2,7 @@
  * From what XState hands to its action executor to what the port answers.
  * Owns: which actions are known, and the order and the cancelling out of effects within one transition.
  * Invariants: E1 what is not known is a defect, never passed over. E2 a start (or timer) that is stopped (cancelled) in
- * the same transition was never asked for.
+ * the same transition was never asked for. E3 no invoke id is under way twice.
  */
 import { type Json, toJson } from "../saga/index.ts";
 import { isReserved, isTimerName } from "./machine-events.ts";
@@ -37,17 +37,25 @@ export function newRecording(open: Iterable<string>, raises: number): Recording 
 }
 
 /** A state that invokes a step was entered. `args` is what XState gives to actions there: context, event, self. */
-export function noteStart({ effects, defects }: Recording, site: Site, args: object): void {
+export function noteStart({ effects, defects, open }: Recording, site: Site, args: object): void {
   if (site.problem !== null) defects.push(`the invoked "${site.step}" ${site.problem}`);
+  // XState enters a state again without leaving it when one inside aims at its history: two calls would have one id.
+  if (open.has(site.invoke) || effects.some(isStartOf(site.invoke))) {
+    defects.push(`${site.invoke} is invoked again while it is still under way`);
+  }
   const input: unknown = typeof site.input === "function" ? site.input(args) : site.input;
   effects.push({ type: "start", invoke: site.invoke, step: site.step, input, region: site.region });
 }
 
 /** A state that invokes a step was left, or the machine has ended. */
 export function noteStop({ effects, open }: Recording, invoke: string): void {
-  const started = effects.findIndex((effect) => effect.type === "start" && effect.invoke === invoke);
+  const started = effects.findIndex(isStartOf(invoke));
   if (started !== -1) effects.splice(started, 1);
   else if (open.delete(invoke)) effects.push({ type: "stop", invoke });
+}
+
+function isStartOf(invoke: string): (effect: MachineEffect) => boolean {
+  return (effect) => effect.type === "start" && effect.invoke === invoke;
 }
 
 /** An action as XState hands it over; what is in `params` depends on `type` (its `resolve*` functions say what). */

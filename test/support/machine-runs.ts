@@ -53,6 +53,7 @@ export class PortRun implements ManualRun {
   #invocations = new Map<string, string>();
   #timers: readonly PendingTimer[] = [];
   #now = 0;
+  #defect: string | null = null;
 
   constructor(saga: SagaSpec, input: Json, keeping: Keeping) {
     this.#saga = saga;
@@ -102,14 +103,22 @@ export class PortRun implements ManualRun {
   }
 
   #feed(event: MachineEvent): void {
-    if (this.#state.status !== "active") return;
+    if (this.#state.status !== "active" || this.#defect !== null) return;
     const turn = machineOf(this.#saga).transition(this.#state, event, this.#view());
     if (event.type === "outcome" || event.type === "failure") this.#invocations.delete(event.invoke);
     this.#take(turn);
   }
 
+  /** Why the machine could not go on; XState's actor stops with an error then. */
+  get defect(): string | null {
+    return this.#defect;
+  }
+
   #take(turn: Turn): void {
-    if (!turn.ok) throw new Error(`${turn.where}: ${turn.defect}`);
+    if (!turn.ok) {
+      this.#defect = turn.defect;
+      return;
+    }
     // XState logs while it makes the transition; it emits and starts when that is done, and tells of the snapshot last.
     // When an actor is started it begins with its children.
     const begins = this.trace.length === 0;
@@ -196,6 +205,11 @@ export class XStateRun implements ManualRun {
 
   async advance(ms: number): Promise<void> {
     this.#clock.increment(ms);
+  }
+
+  /** What the actor has stopped with, if it has. */
+  get error(): unknown {
+    return this.#actor.getSnapshot().error;
   }
 
   #stepLogic() {

@@ -195,6 +195,25 @@ describe("a defect leaves everything as it was:", () => {
     expect(defectOf(port({ invoke }, { steps: ["one"] }).initial(view()))).toMatch(words);
   });
 
+  test("an invocation that is entered again without having been left", () => {
+    const config = {
+      initial: "a",
+      states: {
+        a: { invoke: { id: "i", src: "one", onDone: "back" }, on: { BACK: "back" } },
+        back: { type: "history" },
+      },
+    };
+    expect(defectOf(kept(config, external("BACK"), { events: ["BACK"] }, ["i"]))).toBe(
+      "i is invoked again while it is still under way",
+    );
+    expect(good(kept(config, outcome("i"), {}, ["i"])).effects).toMatchObject([{ type: "start", invoke: "i" }]);
+    const twice = {
+      type: "parallel",
+      states: { a: { invoke: { id: "i", src: "one" } }, b: { invoke: { id: "i", src: "one" } } },
+    };
+    expect(defectOf(port(twice).initial(view()))).toMatch(/i is invoked again/);
+  });
+
   test("an outcome that no state has asked for, or whose state was left", () => {
     const config = { initial: "a", states: { a: { on: { GO: "b" } }, b: {}, c: { invoke: { id: "i", src: "one" } } } };
     expect(defectOf(kept(config, outcome("nobody")))).toBe("no state of this machine invokes nobody");

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ManualRun, PortRun, XStateRun } from "../support/machine-runs.ts";
-import { type Op, type Shape, shapes } from "../support/machines/index.ts";
+import { type Op, randomDraft, type Shape, shapeOf, shapes } from "../support/machines/index.ts";
 
 const numRuns = process.env["REPRISE_SIZE"] === "full" ? 300 : 20;
 
@@ -42,20 +42,26 @@ function unfold(op: Op, { nextTimerInMs }: PortRun): readonly Op[] {
   return [{ do: "advance", ms: nextTimerInMs }];
 }
 
-async function together({ xstate, restored, kept }: Trio, op: Op): Promise<void> {
+/** Does the same to all three and compares what they tell; `false`: none of them can go on. */
+async function together({ xstate, restored, kept }: Trio, op: Op): Promise<boolean> {
   const before = xstate.trace.length;
   for (const run of [xstate, restored, kept]) await perform(run, op);
+  if (restored.defect !== null) {
+    expect([kept.defect, String(xstate.error)]).toEqual([restored.defect, expect.stringContaining(restored.defect)]);
+    return false;
+  }
   expect(restored.trace.slice(before)).toEqual(xstate.trace.slice(before));
   expect(kept.trace.slice(before)).toEqual(xstate.trace.slice(before));
   expect(restored.open()).toEqual(xstate.open());
   expect(kept.state).toEqual(restored.state);
+  return true;
 }
 
 describe.each(Object.entries(shapes))("%s", (_name, shape) => {
   test("its script leads all three ways to the same end", async () => {
     const trio = begin(shape);
     expect(trio.restored.trace).toEqual(trio.xstate.trace);
-    for (const op of shape.script) await together(trio, op);
+    for (const op of shape.script) expect(await together(trio, op)).toBe(true);
     expect(trio.restored.state).toMatchObject(shape.ends);
   });
 
@@ -66,12 +72,27 @@ describe.each(Object.entries(shapes))("%s", (_name, shape) => {
         for (const choice of script) {
           const op = chosen(choice, shape, trio.restored);
           if (op === null) return;
-          for (const part of unfold(op, trio.restored)) await together(trio, part);
+          for (const part of unfold(op, trio.restored)) if (!(await together(trio, part))) return;
         }
       }),
       { seed: 20_260, numRuns },
     );
   });
+});
+
+test("machines made at random are not told apart either", async () => {
+  await fc.assert(
+    fc.asyncProperty(randomDraft, fc.array(choices, { maxLength: 12 }), async (draft, script) => {
+      const shape = shapeOf(draft);
+      const trio = begin(shape);
+      for (const choice of script) {
+        const op = chosen(choice, shape, trio.restored);
+        if (op === null) return;
+        for (const part of unfold(op, trio.restored)) if (!(await together(trio, part))) return;
+      }
+    }),
+    { seed: 20_261, numRuns: 2 * numRuns, endOnFailure: true },
+  );
 });
 
 /** What may happen next, without saying to whom: `pick` chooses among what is there when its turn comes. */

@@ -7,6 +7,7 @@ import { flowShapes } from "./flow.ts";
 import { parallelShapes } from "./parallel.ts";
 import type { Shape } from "./shape.ts";
 
+export { randomDraft, shapeOf } from "./random.ts";
 export type { Op, Shape } from "./shape.ts";
 
 /** All shapes by name. */
