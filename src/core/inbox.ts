@@ -21,7 +21,7 @@ export function receive(draft: Draft, entries: readonly InboxEntry[]): void {
     known.add(entry.position);
   }
   draft.inbox.sort((a, b) => a.position - b.position);
-  draft.record.seen = Math.max(draft.record.seen, draft.inbox.at(-1)?.position ?? 0);
+  draft.record.seen = draft.inbox.reduce((seen, { position }) => Math.max(seen, position), draft.record.seen);
 }
 
 /** Cancel, pause and resume. */

@@ -78,7 +78,8 @@ export function mayRepeat(call: Call, spec: CallSpec, at: number): boolean {
     case "idempotent":
       return true;
     case "keyed":
-      return at + spec.timeoutMs < (call.firstSentAt ?? at) + spec.keyTtlMs;
+      // Asked only of calls that were sent.
+      return at + spec.timeoutMs < (call.firstSentAt as number) + spec.keyTtlMs;
     case "once":
       return false;
   }

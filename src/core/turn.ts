@@ -21,11 +21,9 @@ export function beginMachine(draft: Draft): void {
   apply(draft, draft.input.machine.initial(viewOf(draft)), null);
 }
 
-/** Feeds an event that is not a row's outcome; `false`: it was a defect, the run is parked as it was before. */
+/** Feeds an active machine an event that is not a row's outcome; `false`: it was a defect, the run is parked as it was before. */
 export function feed(draft: Draft, event: MachineEvent): boolean {
-  const { snapshot } = draft.record;
-  if (snapshot === null || snapshot.status !== "active") return true;
-  return apply(draft, draft.input.machine.transition(snapshot, event, viewOf(draft)), null);
+  return apply(draft, draft.input.machine.transition(currentSnapshot(draft), event, viewOf(draft)), null);
 }
 
 /** Tells the machine that a row succeeded or failed. After a pivot a failure that no `onError` takes parks instead. */
@@ -47,7 +45,7 @@ export function takesFailure(draft: Draft, row: Row): boolean {
 }
 
 function currentSnapshot(draft: Draft): MachineState {
-  // The row was planned by a turn, and a turn leaves a snapshot.
+  // What waits for it, a row or a timer, was asked for by a turn, and a turn leaves a snapshot.
   return draft.record.snapshot as MachineState;
 }
 
@@ -56,15 +54,19 @@ function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "fail
   return { type: "failure", invoke: row.invoke, error: failureJson(row) };
 }
 
-function failureJson({ call }: Row): Json {
-  const { attempt, error } = call;
-  const failure: Failure = error ?? { kind: "not_applied", code: null, message: "not applied", attempts: attempt };
-  return { kind: failure.kind, code: failure.code, message: failure.message, attempts: failure.attempts };
+function failureJson(row: Row): Json {
+  const { kind, code, message, attempts } = failureOf(row);
+  return { kind, code, message, attempts };
+}
+
+function failureOf({ call }: Row): Failure {
+  // Asked only of calls that failed or were given up, which say why.
+  return call.error as Failure;
 }
 
 /** The cause of a run that fails because of a row. */
-export function causeOf({ seq, step, call }: Row): Cause {
-  return { kind: "step_failed", step, message: call.error?.message ?? "failed", reference: `row ${seq}` };
+export function causeOf(row: Row): Cause {
+  return { kind: "step_failed", step: row.step, message: failureOf(row).message, reference: `row ${row.seq}` };
 }
 
 function unnamedCause(at: string): Cause {

@@ -3,7 +3,7 @@
  * who was first. Invariants: V1 a verb that the review does not allow changes nothing but the log. V2 no verb makes a call
  * again that may have happened and is not safe to repeat, unless the person states that nothing happened.
  */
-import { decodeInput, decodeOutput, type Json, toJson } from "../saga/index.ts";
+import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
 import { callAt, type Draft, note, type Place, park, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
@@ -48,15 +48,16 @@ export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand):
 }
 
 function payloadOf(command: VerbCommand): Json {
-  const checked = toJson(command);
-  return checked.ok ? checked.value : checked.problem;
+  // What came through the inbox is JSON, but for an input that was left out.
+  return JSON.parse(JSON.stringify(command)) as Json;
 }
 
 function parkAgain(draft: Draft, { n, since, ...review }: Review, problem: string): void {
-  const asked = review.message.split(againMark, 1)[0] ?? "";
-  park(draft, { ...review, message: `${asked}${againMark}${n}: ${problem})` });
+  const mark = " (after review ";
+  const end = review.message.indexOf(mark);
+  const asked = end === -1 ? review.message : review.message.slice(0, end);
+  park(draft, { ...review, message: `${asked}${mark}${n}: ${problem})` });
 }
-const againMark = " (after review ";
 
 function carryOut(draft: Draft, review: Review, command: VerbCommand, by: string): Problem {
   if (command.verb === "close") return close(draft, review, `${by}: ${command.reason}`);

@@ -20,13 +20,15 @@ export interface Attention {
 }
 
 export function attentionOf(draft: Draft): Attention {
-  const times = timesOf(draft);
+  const { turns, calls, offers, remote } = timesOf(draft);
   const { now, settings } = draft.input;
-  const soon = !draft.stopping && times.own <= now + settings.inlineWaitMs;
+  const own = Math.min(turns, calls);
+  const soon = !draft.stopping && own <= now + settings.inlineWaitMs;
   return {
     hold: soon || isUnderWay(draft),
-    wanted: orNull(Math.min(times.own, times.offers)),
-    due: orNull(Math.min(times.own, times.offers, times.remote)),
+    // A worker that stops begins no call; looking at it again and again would not change that.
+    wanted: orNull(draft.stopping ? turns : Math.min(own, offers)),
+    due: orNull(Math.min(own, offers, remote)),
   };
 }
 
@@ -46,8 +48,10 @@ function isMine(draft: Draft, seq: number, side: Side): boolean {
 }
 
 interface Times {
-  /** What a driver acts on. */
-  own: number;
+  /** What moves the run without a call: timers, the end of a quiesce. */
+  turns: number;
+  /** Calls to be granted, probes to be asked. */
+  calls: number;
   /** Offers to be repeated. */
   offers: number;
   /** Calls by permit, to be looked after. */
@@ -57,9 +61,9 @@ interface Times {
 const never = Number.POSITIVE_INFINITY;
 
 function timesOf(draft: Draft): Times {
-  const times = { own: never, offers: never, remote: never };
+  const times = { turns: never, calls: never, offers: never, remote: never };
   if (hasEnded(draft.record.status)) return times;
-  if (draft.more) times.own = draft.input.now;
+  if (draft.more) times.turns = draft.input.now;
   for (const seq of openSeqs(draft)) addRow(draft, rowAt(draft, seq), times);
   if (draft.record.unwind === null && !isParked(draft)) addForward(draft, times);
   return times;
@@ -67,14 +71,14 @@ function timesOf(draft: Draft): Times {
 
 function addRow(draft: Draft, row: Row, times: Times): void {
   const { unwind } = draft.record;
-  times.own = Math.min(times.own, ownTime(draft, row, "action"), ownTime(draft, row, "undo"));
-  if (unwind !== null && isFlying(row)) times.own = Math.min(times.own, unwind.quiesceUntil);
+  times.calls = Math.min(times.calls, callTime(draft, row, "action"), callTime(draft, row, "undo"));
+  if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
   if (row.call.state === "sent" && row.call.fence === null)
     times.remote = Math.min(times.remote, remoteTime(draft, row));
 }
 
-function ownTime(draft: Draft, row: Row, side: Side): number {
+function callTime(draft: Draft, row: Row, side: Side): number {
   const call = callOf(row, side);
   if (call === null) return never;
   if (call.state === "planned" && mayGrant(draft, row, side)) return nextOf(call);
@@ -95,6 +99,6 @@ function remoteTime(draft: Draft, { seq, call }: Row): number {
 
 function addForward(draft: Draft, times: Times): void {
   const { snapshot, startAt, paused, timers } = draft.record;
-  if (snapshot === null) times.own = Math.min(times.own, startAt);
-  if (!paused) for (const timer of timers) times.own = Math.min(times.own, timer.at);
+  if (snapshot === null) times.turns = Math.min(times.turns, startAt);
+  if (!paused) for (const timer of timers) times.turns = Math.min(times.turns, timer.at);
 }

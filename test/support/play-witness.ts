@@ -6,7 +6,7 @@
  * while the other side surely knows the key. O3 nothing known to have happened is called again. O4 a compensation never runs
  * while a send of the action could still arrive, unless the other side will know its key.
  */
-import type { CallOrder, DriverFact, InboxEntry, Machine, Row, Run } from "../../src/core/index.ts";
+import type { CallOrder, CallResult, DriverFact, InboxEntry, Machine, Row, Run } from "../../src/core/index.ts";
 
 interface Send {
   readonly send: number;
@@ -51,7 +51,7 @@ export class Witness {
     if (stored === "once" && doubtful.length > 0)
       throw new Error(`${place} is once, may have happened and is called again`);
     if (stored !== "keyed" || doubtful.length === 0) return;
-    const first = all.find((send) => send.operationId === operationId)?.at ?? now;
+    const first = doubtful.find((send) => send.operationId === operationId)?.at ?? now;
     if (now + (spec?.timeoutMs ?? 0) >= first + (spec?.keyTtlMs ?? 0))
       throw new Error(`the key of ${place} has expired`);
   }
@@ -63,7 +63,7 @@ export class Witness {
       throw new Error(`row ${row.seq} is undone while ${state}`);
     }
     const sends = this.#at(`action:${row.seq}`);
-    const first = Math.min(...sends.map((send) => send.at));
+    const first = Math.min(now, ...sends.filter((send) => send.fate !== "no").map((send) => send.at));
     const coming = sends.filter((send) => send.fate === "out" && send.deadline > now);
     const harmless = state === "succeeded" && effect === "keyed";
     const bad = coming.find((send) => !harmless || send.deadline >= first + (step?.keyTtlMs ?? 0));
@@ -76,7 +76,7 @@ export class Witness {
   }
 
   heard(fact: DriverFact, run: Run): void {
-    if (fact.type === "result") this.#word(`${fact.side}:${fact.seq}`, fact.send, fact.result.kind);
+    if (fact.type === "result") this.#word(fact.side, run.rows[fact.seq - 1], fact.send, fact.result);
     if (fact.type !== "probed") return;
     const place = `${fact.side}:${fact.seq}`;
     if (run.rows[fact.seq - 1] === undefined) return;
@@ -85,20 +85,37 @@ export class Witness {
   }
 
   sent({ body }: InboxEntry, run: Run): void {
-    if (body.type === "late" || body.type === "settle")
-      this.#word(`${body.side}:${body.seq}`, body.send, body.result.kind);
+    if (body.type === "late" || body.type === "settle") {
+      this.#word(body.side, run.rows[body.seq - 1], body.send, body.result);
+    }
     if (body.type !== "verb" || body.verb.verb !== "resolve") return;
     const { seq = null, side = null } = run.record.review ?? {};
     if (seq === null || side === null) return;
-    if (body.verb.as === "happened") this.#happened(`${side}:${seq}`);
-    else this.#absent(`${side}:${seq}`, Number.POSITIVE_INFINITY);
+    if (body.verb.as === "absent") this.#absent(`${side}:${seq}`, Number.POSITIVE_INFINITY);
   }
 
-  #word(place: string, number: number, kind: string): void {
-    const send = this.#at(place).find((one) => one.send === number);
+  /** A person's word that it happened counts where it was taken. */
+  believed({ body }: InboxEntry, before: Run, after: Run): void {
+    if (body.type !== "verb" || body.verb.verb !== "resolve" || body.verb.as !== "happened") return;
+    const { seq = null, side = null } = before.record.review ?? {};
+    const row = seq === null ? undefined : after.rows[seq - 1];
+    const call = side === "action" ? row?.call : row?.undo?.call;
+    if (call?.state === "succeeded") this.#happened(`${side}:${seq}`);
+  }
+
+  #word(side: "action" | "undo", row: Row | undefined, number: number, result: CallResult): void {
+    if (row === undefined) return;
+    const sends = this.#at(`${side}:${row.seq}`);
+    const send = sends.find((one) => one.send === number);
     if (send === undefined) return;
+    const { kind } = result;
     if (kind === "succeeded" || kind === "unusable") send.fate = "yes";
     if ((kind === "not_applied" || kind === "not_called" || kind === "defect") && send.fate === "out") send.fate = "no";
+    // `fail()` answers for the whole operation, where it is one.
+    const effect = side === "action" ? row.call.effect : row.undo?.call?.effect;
+    const newest = Math.max(...sends.map((one) => one.send));
+    if (kind !== "not_applied" || !result.final || effect === "once" || number !== newest) return;
+    for (const one of sends) if (one.fate === "out") one.fate = "no";
   }
 
   /** One of those in doubt is it. Where there are several nobody knows which: all of them may still arrive. */

@@ -110,8 +110,8 @@ export class Play {
   }
   /** What the driver does after the last decision. */
   get next(): { readonly does: string; readonly wanted: number | null; readonly due: number | null } {
-    const { then, wanted, commit } = this.last ?? { then: "hold", wanted: null, commit: null };
-    return { does: then, wanted, due: commit?.due ?? null };
+    if (this.last === null) throw new Error("nothing was decided yet");
+    return { does: this.last.then, wanted: this.last.wanted, due: this.last.commit?.due ?? null };
   }
   /** What was logged, as one word each: `sent 1`, `outcome 1 unknown probe`. */
   taken(): readonly Taken[] {
@@ -301,7 +301,14 @@ export class Play {
       by,
       body,
     };
-    this.#witness.sent(entry, this.run);
+    const before = this.run;
+    this.#witness.sent(entry, before);
+    const decision = this.#deliver(entry);
+    this.#witness.believed(entry, before, this.run);
+    return decision;
+  }
+
+  #deliver(entry: InboxEntry): Decision {
     if (this.held) return this.step({ type: "inbox", entries: [entry] });
     this.run = { ...this.run, inbox: [...this.run.inbox, entry] };
     return this.acquire();
@@ -328,22 +335,22 @@ export class Play {
     return this.send(`late:${seq}:${send}:${side}`, { type: "late", seq, send, side, result });
   }
   /** The worker of a named queue says what became of a send. */
-  settle(step: string, result: CallResult, send = this.row(step).call.send): Decision {
-    const { seq } = this.row(step);
+  settle(step: string, result: CallResult): Decision {
+    return this.settleRow(this.row(step), result);
+  }
+  settleRow({ seq, call: { send } }: Row, result: CallResult): Decision {
     return this.send(`settle:${seq}:${send}`, { type: "settle", seq, send, side: "action", result });
   }
 
   /** A worker of a named queue wins the permit. */
-  permit(step: string, leaseMs = 10_000): void {
-    const { seq, call } = this.row(step);
-    const times = { until: this.now + leaseMs, sentAt: this.now, deadline: this.now + 43_000 };
-    this.#witness.granted(`action:${seq}`, {
-      send: call.send,
-      at: this.now,
-      deadline: times.deadline,
-      operationId: "",
-    });
-    this.permits.set(seq, { seq, send: call.send, side: "action", token: "t", owner: "gpu", ...times, expired: false });
+  permit(step: string): void {
+    this.permitRow(this.row(step));
+  }
+  permitRow({ seq, call: { send } }: Row): void {
+    const { now } = this;
+    const times = { until: now + 10_000, sentAt: now, deadline: now + 43_000 };
+    this.#witness.granted(`action:${seq}`, { send, at: now, deadline: times.deadline, operationId: "" });
+    this.permits.set(seq, { seq, send, side: "action", token: "t", owner: "gpu", ...times, expired: false });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Cancel, pause, resume, signals, timers, shutdown: what is asked of a run from outside, and when it is taken. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   close,
   done,
@@ -287,6 +287,33 @@ describe("a signal", () => {
     play.cancel();
     expect(play.status).toBe("needs_review");
     expect(play.run.inbox).toHaveLength(1);
+  });
+
+  test("that is kept is not offered twice to the same state", () => {
+    const play = waiting();
+    const at = { commandId: "m", at: play.now, by: "app" } as const;
+    const accepts = vi.spyOn(play.machine, "accepts");
+    play.step({
+      type: "inbox",
+      entries: [
+        { ...at, slot: "event:1", position: 1, body: { type: "event", event: "GO", payload: {} } },
+        { ...at, slot: "event:2", position: 2, body: { type: "event", event: "NO", payload: {} } },
+      ],
+    });
+    expect(play.run.inbox.map((entry) => entry.position)).toEqual([1]);
+    // Each decision is made twice.
+    expect(accepts.mock.calls.filter(([, event]) => event.type === "external" && event.event === "GO")).toHaveLength(2);
+    accepts.mockRestore();
+  });
+
+  test("to a run that has ended moves nothing", () => {
+    const play = waiting();
+    play.cancel();
+    play.answer("a", notCalled());
+    expect(play.status).toBe("cancelled");
+    const { revision } = play.run.record;
+    play.event("GO");
+    expect(play.run.record.revision).toBe(revision);
   });
 
   test("a thousand at once are all taken or kept, none is lost", () => {

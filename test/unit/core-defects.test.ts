@@ -413,6 +413,7 @@ describe("attributes", () => {
     [
       "throws what is no error",
       () => {
+        // biome-ignore lint/style/useThrowOnlyError: user code may
         throw "a bug";
       },
     ],
@@ -473,6 +474,15 @@ describe("a machine port that breaks its word", () => {
     const machine = lying((turn) => effects(turn, { effects: [], ended: { how: "error", at: "somewhere" } }));
     const play = new Play(line([call("a")]), { machine });
     expect(play.run.record).toMatchObject({ status: "failed", cause: { reference: "somewhere" } });
+  });
+
+  test("by ending with something under way leaves that", () => {
+    const machine = lying((turn) =>
+      turn.ok ? { ...turn, state: { ...turn.state, status: "done" }, ended: { how: "completed", at: "end" } } : turn,
+    );
+    const play = new Play(line([call("a")]), { machine });
+    expect(play.row("a")).toMatchObject({ abandoned: true, call: { state: "withdrawn" } });
+    expect(play.status).toBe("completed");
   });
 
   test("by stopping what is not under way stops nothing", () => {

@@ -1,8 +1,8 @@
 /** Trying again: when, under which key, and for how long a repeat is safe. */
 import { describe, expect, test } from "vitest";
 import { backoffMs, nextProbeAt, windowMs } from "../../src/core/retry.ts";
-import { epochMs, notApplied, notCalled, ok, Play, settings, timedOut } from "../support/play.ts";
-import { call, line } from "../support/play-sagas.ts";
+import { epochMs, notApplied, notCalled, ok, Play, retry, settings, timedOut } from "../support/play.ts";
+import { call, line, played } from "../support/play-sagas.ts";
 
 const policy = { attempts: 5, backoff: "exponential", initialMs: 200, maxMs: 30_000, jitter: false } as const;
 
@@ -109,6 +109,25 @@ describe("a key that the other side forgets", () => {
     play.resume();
     expect(play.ordered).toEqual(["a"]);
     expect(play.review?.reason).toBe("unknown_outcome");
+  });
+
+  test("expires while a person's retry is held up: the question comes again", () => {
+    const machine = {
+      initial: "one",
+      states: { one: { invoke: { src: "a", onDone: "end", onError: "end" } }, end: { type: "final" } },
+    };
+    const play = new Play(played(machine, [call("a", { ...keyed, retry: { attempts: 1 } })]));
+    play.answer("a", timedOut());
+    play.pause();
+    play.verb(retry());
+    play.advance(3_600_000);
+    play.resume();
+    expect(play.ordered).toEqual(["a"]);
+    expect(play.review).toMatchObject({
+      n: 2,
+      reason: "unknown_outcome",
+      message: expect.stringContaining("no answer"),
+    });
   });
 
   test("does not matter once every send was proven not applied", () => {

@@ -1,6 +1,7 @@
 /** The small pure parts: names, digests, listings, commits as values, records that cannot be true. */
 import { describe, expect, test } from "vitest";
 import { digestOf, evolve, hashOf, idPattern, listingsOf, operationId, runKey } from "../../src/core/index.ts";
+import { mayRepeat, newCall } from "../../src/core/rows.ts";
 import { ok, Play, refused, retry, timedOut } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 
@@ -64,6 +65,16 @@ describe("digests", () => {
     expect(play.run.record.logDigest).toBe(play.log.at(-1)?.digest);
     expect(new Set(play.log.map((entry) => entry.digest)).size).toBe(play.log.length);
   });
+});
+
+test.each([
+  ["none", true],
+  ["idempotent", true],
+  ["keyed", true],
+  ["once", false],
+] as const)("%s may be repeated: %s", (effect, may) => {
+  const { spec } = call("a", { effect });
+  expect(mayRepeat({ ...newCall(effect, 0), firstSentAt: 0 }, spec, 1_000)).toBe(may);
 });
 
 describe("listings", () => {
