@@ -163,7 +163,7 @@ export async function commit(wire: Wire, command: CommitCommand): Promise<Timed<
   switch (reply[0]) {
     case "OK":
       if (reply[2] > maxSlotsTaken) await forget(wire, found);
-      return { answer: "OK", inbox: entriesOf(next.run, reply[3]), now };
+      return { answer: "OK", inbox: entriesOf(next.run, reply[3]).filter(isNotIn(next.consumed)), now };
     case "DUP":
     case "INBOX":
       return { answer: reply[0], inbox: entriesOf(next.run, reply[3]), now };
@@ -176,6 +176,11 @@ export async function commit(wire: Wire, command: CommitCommand): Promise<Timed<
     case "CLOCK":
       return { answer: reply[0], now };
   }
+}
+
+/** What was newer than the commit had looked at, read before the commit consumed. */
+function isNotIn(consumed: readonly string[]): (entry: InboxEntry) => boolean {
+  return consumed.length === 0 ? () => true : ({ slot }) => !consumed.includes(slot);
 }
 
 function commitKeys({ member, shard, run, record }: Found, { lease, commit: next }: CommitCommand): readonly string[] {

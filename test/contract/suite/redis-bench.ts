@@ -8,17 +8,19 @@ import type { PulsePlace } from "../../../src/redis/pulse.ts";
 import { redisStore } from "../../../src/store/index.ts";
 import { shardKeys } from "../../../src/store/keys.ts";
 import { fresh } from "../../support/records.ts";
-import { type Bench, epochMs, type OpenBench } from "./harness.ts";
+import { type Bench, epochMs } from "./harness.ts";
 
 /** Says what is in a Redis, without a store between. */
 export interface RedisBench extends Bench {
   readonly namespace: string;
   readonly connections: RedisConnections;
   readonly inspect: ReturnType<RedisConnections["commands"]>;
+  /** Forgets everything of its namespace but the number of shards. */
+  clear(): Promise<void>;
 }
 
 /** Opens benches on the Redis at `url`, each in a namespace of its own. */
-export function redisBench(url: () => string): OpenBench & ((options: BenchOptions) => Promise<RedisBench>) {
+export function redisBench(url: () => string): (options: BenchOptions) => Promise<RedisBench> {
   return async ({ shards, lanes }) => {
     const connections = redisConnections({ url: url(), readyWithinMs: 10_000, commandTimeoutMs: 10_000 });
     const namespace = `${fresh("contract")}-${process.pid}-${Date.now()}`;
@@ -42,6 +44,11 @@ export function redisBench(url: () => string): OpenBench & ((options: BenchOptio
       advance: (ms) => setTime(timeMs + ms),
       // The server's clock is behind the highest time seen all along.
       turnBack: async () => undefined,
+      clear: async () => {
+        const keys = await inspect.keys(`{reprise:${namespace}*`);
+        await Promise.all(keys.filter((key) => !key.endsWith(":meta")).map((key) => inspect.del(key)));
+        await setTime(epochMs);
+      },
       pulses: pulsesOf(connections),
       lostByAnother: () => another.lostOwners(),
       close: async () => {
