@@ -42,9 +42,7 @@ function withScripts(change: Change, text: string, id: string): string {
   cpSync(join(root, "src/store/lua"), copy, { recursive: true });
   const path = join(copy, basename(change.file));
   writeFileSync(path, replaced(change, readFileSync(path, "utf8")));
-  const place = "new URL(`./lua/${file}.lua`, import.meta.url)";
-  return replaced(
-    { file: "src/store/scripts.ts", find: place, replace: `new URL(\`file://${copy}/\${file}.lua\`)` },
-    text,
-  );
+  const place = ["new URL(`./lua/", "{file}.lua`, import.meta.url)"].join("$");
+  const copied = [`new URL(\`file://${copy}/`, "{file}.lua`)"].join("$");
+  return replaced({ file: "src/store/scripts.ts", find: place, replace: copied }, text);
 }

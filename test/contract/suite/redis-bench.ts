@@ -77,8 +77,3 @@ function pulsesOf(connections: RedisConnections): Bench["pulses"] {
     kill: async (pulse) => open.get(pulse)?.(),
   };
 }
-
-/** A plain connection, for tests that look at the server itself. */
-export function plainRedis(url: string): Redis {
-  return url.startsWith("unix://") ? new Redis(url.slice("unix://".length)) : new Redis(url);
-}
