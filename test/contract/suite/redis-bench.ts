@@ -2,7 +2,6 @@
  * A bench on a real Redis. Its time stands still where the test puts it: the highest time a shard has seen lies in the
  * future, and the server's own clock is far behind it.
  */
-import { Redis } from "ioredis";
 import { type RedisConnections, redisConnections } from "../../../src/redis/connections.ts";
 import type { PulsePlace } from "../../../src/redis/pulse.ts";
 import { redisStore } from "../../../src/store/index.ts";
