@@ -35,10 +35,10 @@ function grantIfDue(draft: Draft, place: Place): void {
   if (isProbeDue(draft, place, call)) draft.calls.push(orderOf(draft, row, place, "probe"));
 }
 
-/** Would a planned call of this side be granted, its time apart? */
+/** Would a planned call of this side be granted, its time apart? Not beside a send of it that is still under way here. */
 export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
   const call = callOf(row, side);
-  if (call?.state !== "planned" || isStuck(call)) return false;
+  if (call?.state !== "planned" || isStuck(call) || draft.input.inFlight.has(`${side}:${row.seq}`)) return false;
   const { unwind, review, paused } = draft.record;
   if (unwind === null) return !paused && !isParked(draft);
   return draft.next.has(row.seq) && (review === null || review.seq !== null);

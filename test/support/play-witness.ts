@@ -7,6 +7,7 @@
  * while a send of the action could still arrive, unless the other side will know its key.
  */
 import type { CallOrder, CallResult, DriverFact, InboxEntry, Machine, Row, Run } from "../../src/core/index.ts";
+import type { Json } from "../../src/saga/index.ts";
 
 interface Send {
   readonly send: number;
@@ -90,17 +91,10 @@ export class Witness {
     }
     if (body.type !== "verb" || body.verb.verb !== "resolve") return;
     const { seq = null, side = null } = run.record.review ?? {};
-    if (seq === null || side === null) return;
+    if (seq === null || side === null || run.record.review?.verbs.includes("resolve") !== true) return;
+    // An output that does not fit is not taken, and what it says is not believed.
     if (body.verb.as === "absent") this.#absent(`${side}:${seq}`, Number.POSITIVE_INFINITY);
-  }
-
-  /** A person's word that it happened counts where it was taken. */
-  believed({ body }: InboxEntry, before: Run, after: Run): void {
-    if (body.type !== "verb" || body.verb.verb !== "resolve" || body.verb.as !== "happened") return;
-    const { seq = null, side = null } = before.record.review ?? {};
-    const row = seq === null ? undefined : after.rows[seq - 1];
-    const call = side === "action" ? row?.call : row?.undo?.call;
-    if (call?.state === "succeeded") this.#happened(`${side}:${seq}`);
+    else if (side === "undo" || fits(body.verb.output)) this.#happened(`${side}:${seq}`);
   }
 
   #word(side: "action" | "undo", row: Row | undefined, number: number, result: CallResult): void {
@@ -135,4 +129,9 @@ export class Witness {
     this.#sends.set(place, fresh);
     return fresh;
   }
+}
+
+/** What the steps of `play-sagas.ts` give unless told otherwise. */
+function fits(output: Json): boolean {
+  return typeof output === "object" && output !== null && "id" in output && typeof output["id"] === "string";
 }

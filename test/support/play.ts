@@ -301,14 +301,7 @@ export class Play {
       by,
       body,
     };
-    const before = this.run;
-    this.#witness.sent(entry, before);
-    const decision = this.#deliver(entry);
-    this.#witness.believed(entry, before, this.run);
-    return decision;
-  }
-
-  #deliver(entry: InboxEntry): Decision {
+    this.#witness.sent(entry, this.run);
     if (this.held) return this.step({ type: "inbox", entries: [entry] });
     this.run = { ...this.run, inbox: [...this.run.inbox, entry] };
     return this.acquire();

@@ -205,6 +205,17 @@ describe("quiesce", () => {
     expect(play.flying()).toEqual(["b", "probe b"]);
   });
 
+  test("settles nothing beside a call that is still under way in this process", () => {
+    const play = two();
+    play.answer("a", ok());
+    play.cancel();
+    play.advance(20_000);
+    expect(play.ordered).toEqual(["a", "b"]);
+    play.answer("b", timedOut());
+    play.advance(1_000);
+    expect(play.ordered).toEqual(["a", "b", "b"]);
+  });
+
   test("does not wait for what has no effect", () => {
     const play = two({ effect: "none" });
     play.answer("a", ok());
