@@ -23,7 +23,14 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
   const include = ["test/integration/**/*.test.ts"];
-  return project(`integration-cluster-${shards}`, { include, globalSetup, testTimeout: 30_000, hookTimeout: 30_000 });
+  const exclude = ["test/integration/bench.test.ts"]; // it brings its own servers
+  return project(`integration-cluster-${shards}`, {
+    include,
+    exclude,
+    globalSetup,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  });
 }
 
 export default defineConfig({
