@@ -49,8 +49,15 @@ function readCall(wire: Wire, run: RunRef) {
 }
 
 function storedOf([text, revision, status, pool = null, priority = null]: ReadReply): StoredRecord | null {
-  if (text === null || typeof status !== "string") return null;
-  return { text, revision: Number(revision), status, pool, priority: priority === null ? null : Number(priority) };
+  if (typeof status !== "string") return null;
+  // A run without its record is not absent, it is corrupt: an empty text says so when it is decoded.
+  return {
+    text: text ?? "",
+    revision: Number(revision),
+    status,
+    pool,
+    priority: priority === null ? null : Number(priority),
+  };
 }
 
 export async function ledger(wire: Wire, run: RunRef): Promise<readonly Row[]> {
