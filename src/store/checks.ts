@@ -1,6 +1,5 @@
 /** Refusals that both adapters word alike. */
-import type { Commit } from "../core/index.ts";
-import { runKey } from "../core/index.ts";
+import { type Commit, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { maxEntriesWaiting } from "./limits.ts";
 

@@ -23,9 +23,10 @@ import type {
 import { RepriseError } from "../errors.ts";
 import { assertPlace, memberOf, shardOfMember, sharedKeys } from "./keys.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
+import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
-import { acquire, commit, create, createMany, release, renew } from "./redis/moves.ts";
+import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";

@@ -1,7 +1,12 @@
 /** `send`, `permit` and `renewPermit` over one memory shard. */
 
-import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand } from "../../core/index.ts";
-import { hasEnded } from "../../core/index.ts";
+import {
+  hasEnded,
+  type PermitAnswer,
+  type PermitCommand,
+  type SendAnswer,
+  type SendCommand,
+} from "../../core/index.ts";
 import { inboxFull } from "../checks.ts";
 import { memberOf } from "../keys.ts";
 import { maxEntriesWaiting } from "../limits.ts";

@@ -3,19 +3,22 @@
  * refusal first, then the writes.
  */
 
-import type {
-  AcquireAnswer,
-  AcquireCommand,
-  CommitAnswer,
-  CommitCommand,
-  CreateAnswer,
-  CreateCommand,
-  LeaseRef,
-  PermitState,
-  ReleaseAnswer,
-  RenewAnswer,
+import {
+  type AcquireAnswer,
+  type AcquireCommand,
+  type Commit,
+  type CommitAnswer,
+  type CommitCommand,
+  type CreateAnswer,
+  type CreateCommand,
+  evolve,
+  hasEnded,
+  type InboxEntry,
+  type LeaseRef,
+  type PermitState,
+  type ReleaseAnswer,
+  type RenewAnswer,
 } from "../../core/index.ts";
-import { type Commit, evolve, hasEnded, type InboxEntry } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";

@@ -175,10 +175,21 @@ function refill(shard: Shard, limit: number, now: number, wakeUps: WakeUp[]): vo
 /** Takes the first start of a backlog that nobody has taken up by another way. */
 function nextOf(shard: Shard, share: string): Cell | undefined {
   const backlog = shard.backlog.get(share);
-  const first = [...(backlog ?? [])].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))[0];
+  const first = firstOf(backlog ?? new Map());
   if (backlog === undefined || first === undefined) return undefined;
-  backlog.delete(first[0]);
+  backlog.delete(first);
   if (backlog.size === 0) shard.backlog.delete(share);
-  const cell = shard.cells.get(first[0]);
+  const cell = shard.cells.get(first);
   return cell?.fence === 0 && cell.handOuts === 0 ? cell : undefined;
+}
+
+function firstOf(backlog: ReadonlyMap<string, number>): string | undefined {
+  let first: string | undefined;
+  let soonest = Number.POSITIVE_INFINITY;
+  for (const [member, at] of backlog) {
+    if (at > soonest || (at === soonest && first !== undefined && first < member)) continue;
+    first = member;
+    soonest = at;
+  }
+  return first;
 }

@@ -21,7 +21,7 @@ import {
   summaryOf,
 } from "../cursor.ts";
 import { listingKey, openListing } from "../keys.ts";
-import { entriesOf } from "./moves.ts";
+import { entriesOf } from "./replies.ts";
 import type { Wire } from "./wire.ts";
 
 /** The server's time, or the highest it ever told. */
