@@ -2,7 +2,7 @@
  * Giving up a run: what is open ends `unknown, accepted` with who and why, and nothing is undone any more. Owns that and
  * nothing else. Invariant: after it no row is open, whatever it was doing.
  */
-import { type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
+import { abortCall, type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass, rowIsOpen } from "./rows.ts";
 import type { Cause, Review, Row } from "./run.ts";
 import { pivotHappened } from "./unwind-start.ts";
@@ -30,7 +30,7 @@ function stopCall(draft: Draft, row: Row): void {
   const { state } = call;
   if (state !== "planned" && state !== "offered" && state !== "sent") return;
   if (state === "offered") draft.withdraw.push({ seq, send: call.send });
-  if (state === "sent") draft.abort.add(`action:${seq}`);
+  if (state === "sent") abortCall(draft, { seq, side: "action" });
   if (state === "sent" && call.fence === null) draft.abortPermits.push(seq);
   const nothing = state !== "sent" && doubtOf(call) === null;
   const isNone = effectiveClass(call, stepOf(draft, row)) === "none";
@@ -40,7 +40,7 @@ function stopCall(draft: Draft, row: Row): void {
 
 function acceptRow(draft: Draft, row: Row, reason: string, passed: boolean): void {
   const { seq, call, undo } = row;
-  if (undo?.state === "sent") draft.abort.add(`undo:${seq}`);
+  if (undo?.state === "sent") abortCall(draft, { seq, side: "undo" });
   if (call.state === "unknown") patchCall(draft, { seq, side: "action" }, { probeAt: null, nextAt: null });
   const isEffect = call.state === "unknown" || call.state === "succeeded";
   const stands = isEffect && effectiveClass(call, stepOf(draft, row)) !== "none";

@@ -100,7 +100,7 @@ function hear(draft: Draft, facts: readonly DriverFact[]): void {
 function isReopened(draft: Draft, facts: readonly DriverFact[]): boolean {
   for (const fact of facts) if (fact.type === "result") settle(draft, { ...fact, proof: "late" });
   takeWords(draft);
-  return draft.open.size > 0;
+  return draft.open.length > 0;
 }
 
 function takeFact(draft: Draft, fact: DriverFact): void {

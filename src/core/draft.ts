@@ -2,9 +2,10 @@
  * The workbench of one decision: a run being changed before it becomes a commit. Lives for one `decide` and never leaves
  * core, so `decide` stays pure. Owns how rows and calls are rewritten; decides nothing.
  */
-import type { CallSpec, StepSpec } from "../saga/index.ts";
+import type { CallSpec, Json, StepSpec } from "../saga/index.ts";
 import type { CallOrder, DecideInput, Offer } from "./decision.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";
+import type { PermitState } from "./ports.ts";
 import { callOf, rowIsOpen, type Side } from "./rows.ts";
 import type { Call, InboxEntry, Review, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
 
@@ -23,22 +24,21 @@ export interface Draft {
   readonly input: DecideInput;
   readonly record: Mutable<RunRecord>;
   readonly rows: Row[];
-  readonly changed: Set<number>;
-  /** Seqs of the rows that owe something now. */
-  readonly open: Set<number>;
+  /** Seqs of the rows that owe something now, ascending. Replaced, never changed, so it may be walked meanwhile. */
+  open: readonly number[];
   readonly inbox: InboxEntry[];
-  readonly consumed: Set<string>;
+  readonly consumed: string[];
   readonly taken: Taken[];
   readonly calls: CallOrder[];
   readonly offers: Offer[];
-  readonly abort: Set<string>;
+  readonly abort: string[];
   readonly withdraw: { readonly seq: number; readonly send: number }[];
   readonly settledPermits: number[];
   readonly abortPermits: number[];
-  /** Until when a remote worker's permit holds, by seq, as far as the store said. */
-  readonly permits: Map<number, number>;
+  /** Permits of remote workers, as far as the store said. */
+  readonly permits: PermitState[];
   /** Positions of events that no transition of `ignoredBy` takes. */
-  readonly ignored: Set<number>;
+  ignored: Set<number> | null;
   ignoredBy: MachineState | null;
   /** While it unwinds: the rows whose calls may be granted, as far as the order goes. */
   next: ReadonlySet<number>;
@@ -50,27 +50,28 @@ export interface Draft {
   more: boolean;
 }
 
+const none: ReadonlySet<number> = new Set();
+
 export function draftOf(run: Run, input: DecideInput): Draft {
   return {
     before: run,
     input,
     record: { ...run.record },
     rows: run.rows.slice(),
-    changed: new Set(),
-    open: new Set(run.record.open),
+    open: run.record.open,
     inbox: run.inbox.slice(),
-    consumed: new Set(),
+    consumed: [],
     taken: [],
     calls: [],
     offers: [],
-    abort: new Set(),
+    abort: [],
     withdraw: [],
     settledPermits: [],
     abortPermits: [],
-    permits: new Map(),
-    ignored: new Set(),
+    permits: [],
+    ignored: null,
     ignoredBy: null,
-    next: new Set(),
+    next: none,
     writes: 0,
     stopping: false,
     more: false,
@@ -79,12 +80,7 @@ export function draftOf(run: Run, input: DecideInput): Draft {
 
 /** Has the draft anything to write? */
 export function isDirty(draft: Draft): boolean {
-  return draft.taken.length > 0 || draft.changed.size > 0 || draft.consumed.size > 0;
-}
-
-/** Seqs of the open rows, ascending; a copy, so that rows may open and close meanwhile. */
-export function openSeqs(draft: Draft): readonly number[] {
-  return [...draft.open].sort((a, b) => a - b);
+  return draft.writes > 0;
 }
 
 export function rowAt(draft: Draft, seq: number): Row {
@@ -95,10 +91,16 @@ export function rowAt(draft: Draft, seq: number): Row {
 
 export function putRow(draft: Draft, row: Row): void {
   draft.rows[row.seq - 1] = row;
-  draft.changed.add(row.seq);
   draft.writes += 1;
-  if (rowIsOpen(row)) draft.open.add(row.seq);
-  else draft.open.delete(row.seq);
+  const { seq } = row;
+  const isOpen = draft.open.includes(seq);
+  if (rowIsOpen(row) === isOpen) return;
+  draft.open = isOpen ? draft.open.filter((open) => open !== seq) : [...draft.open, seq].sort((a, b) => a - b);
+}
+
+/** Stops a call of this driver: `action:<seq>`, `undo:<seq>`. */
+export function abortCall(draft: Draft, { seq, side }: Place): void {
+  draft.abort.push(`${side}:${seq}`);
 }
 
 export function patchRow(draft: Draft, seq: number, patch: Partial<Row>): void {
@@ -142,22 +144,32 @@ export function specOf(draft: Draft, row: Row, side: Side): CallSpec {
 
 /** What the machine may see of the run, worked out when it is looked at. */
 export function viewOf(draft: Draft): MachineView {
-  return {
-    input: draft.record.input,
-    get results() {
-      const results: Record<string, Row["output"]> = {};
-      for (const row of draft.rows) if (row.call.state === "succeeded" && !row.unusable) results[row.step] = row.output;
-      return results;
-    },
-    get invocations() {
-      const invocations = new Map<string, string>();
-      for (const seq of openSeqs(draft)) {
-        const row = rowAt(draft, seq);
-        if (!row.told && !row.abandoned) invocations.set(row.invoke, row.step);
-      }
-      return invocations;
-    },
-  };
+  return new View(draft);
+}
+
+class View implements MachineView {
+  readonly #draft: Draft;
+
+  constructor(draft: Draft) {
+    this.#draft = draft;
+  }
+
+  get input(): Json {
+    return this.#draft.record.input;
+  }
+
+  get results(): MachineView["results"] {
+    const results: Record<string, Json> = {};
+    for (const row of this.#draft.rows) {
+      if (row.call.state === "succeeded" && !row.unusable) results[row.step] = row.output;
+    }
+    return results;
+  }
+
+  get invocations(): MachineView["invocations"] {
+    const rows = this.#draft.open.map((seq) => rowAt(this.#draft, seq));
+    return new Map(rows.filter((row) => !row.told && !row.abandoned).map((row) => [row.invoke, row.step]));
+  }
 }
 
 export function isParked(draft: Draft): boolean {

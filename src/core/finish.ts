@@ -6,7 +6,7 @@ import { type Commit, listingsOf } from "./commit.ts";
 import type { Decision } from "./decision.ts";
 import { digestOf } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
-import type { LogEntry, Row, Run, RunRecord } from "./run.ts";
+import type { LogEntry, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { conclude } from "./status.ts";
 import { attentionOf } from "./wanted.ts";
@@ -16,31 +16,27 @@ export function finish(draft: Draft): Decision {
   const isWritten = isDirty(draft);
   if (isWritten) conclude(draft);
   const { hold, wanted, due } = attentionOf(draft);
+  const { inbox } = draft;
   const commit = isWritten ? commitOf(draft, due, !hold) : null;
   const next = hold ? "hold" : commit === null ? "release" : "released";
   return {
     commit,
-    run: commit === null ? { ...draft.before, inbox: draft.inbox } : runAfter(draft, commit),
+    // What `evolve` makes of it, without the copies.
+    run: commit === null ? { ...draft.before, inbox } : { record: commit.record, rows: draft.rows, inbox },
     calls: draft.calls,
     offers: draft.offers,
-    abort: [...draft.abort],
+    abort: draft.abort,
     wanted: hold ? wanted : due,
     // biome-ignore lint/suspicious/noThenProperty: a word, never a function, so nobody takes it for a promise
     then: next,
   };
 }
 
-/** What `evolve` makes of it, without the copies. */
-function runAfter(draft: Draft, { record }: Commit): Run {
-  const inbox = draft.inbox.filter((entry) => !draft.consumed.has(entry.slot));
-  return { record, rows: draft.rows, inbox };
-}
-
 function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
   const { before, input } = draft;
   const revision = before.record.revision + 1;
   const log = logOf(draft, revision);
-  const record: RunRecord = { ...draft.record, revision, logDigest: log.digest };
+  const record: RunRecord = Object.assign(draft.record, { revision, logDigest: log.digest });
   return {
     commitId: input.commitId,
     run: { tenant: record.tenant, id: record.id },
@@ -48,7 +44,7 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
     record,
     rows: changedRows(draft),
     log,
-    consumed: [...draft.consumed],
+    consumed: draft.consumed,
     seen: record.seen,
     ...memberships(before.record, record),
     openSlots: record.review === null ? [] : [`review:${record.review.n}`],
@@ -62,9 +58,9 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
   };
 }
 
-function changedRows({ changed, rows }: Draft): readonly Row[] {
-  const seqs = [...changed].sort((a, b) => a - b);
-  return seqs.map((seq) => rows[seq - 1]).filter((row) => row !== undefined);
+/** A row that was written is another value than before. */
+function changedRows({ before, rows }: Draft): readonly Row[] {
+  return rows.filter((row, index) => row !== before.rows[index]);
 }
 
 function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" | "join"> {

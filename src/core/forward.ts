@@ -6,7 +6,7 @@
  * is paused or parked.
  */
 import { askLate } from "./closing.ts";
-import { type Draft, isParked, openSeqs, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
+import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, isGivenUp, mayRepeat } from "./rows.ts";
@@ -16,12 +16,12 @@ import { pivotHappened, startUnwind } from "./unwind-start.ts";
 
 /** Sees to every open row, oldest first. */
 export function goForward(draft: Draft): void {
-  for (const seq of openSeqs(draft)) attend(draft, seq);
+  for (const seq of draft.open) attend(draft, seq);
 }
 
 /** Sees to one row, unless the run goes back (`unwind.ts`) or it has closed meanwhile. */
 export function attend(draft: Draft, seq: number): void {
-  if (draft.record.unwind !== null || !draft.open.has(seq)) return;
+  if (draft.record.unwind !== null || !draft.open.includes(seq)) return;
   if (rowAt(draft, seq).abandoned) seeToAbandoned(draft, rowAt(draft, seq));
   if (isParked(draft) || draft.record.paused || askAbout(draft, rowAt(draft, seq))) return;
   expireRepeat(draft, { seq, side: "action" });

@@ -6,7 +6,7 @@
  */
 import type { CallSpec } from "../saga/index.ts";
 import type { CallOrder } from "./decision.ts";
-import { callAt, type Draft, isParked, note, openSeqs, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
+import { callAt, type Draft, isParked, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { operationId } from "./ids.ts";
 import { windowMs } from "./retry.ts";
 import { isStuck } from "./reviews.ts";
@@ -19,7 +19,7 @@ const offerCheckMs = { first: 5_000, most: 300_000 } as const;
 /** Grants every call that is due and allowed, and asks for the probes that are due. */
 export function grantDue(draft: Draft): void {
   if (draft.stopping) return;
-  for (const seq of openSeqs(draft)) {
+  for (const seq of draft.open) {
     grantIfDue(draft, { seq, side: "action" });
     grantIfDue(draft, { seq, side: "undo" });
   }
@@ -126,15 +126,15 @@ export function repeatOffer(draft: Draft, row: Row): void {
 function orderOf(draft: Draft, row: Row, { seq, side }: Place, kind: CallOrder["kind"]): CallOrder {
   const call = callAt(draft, { seq, side });
   const spec = specOf(draft, row, side);
-  const { namespace } = draft.input;
+  const forwardOperationId = operationId(draft.input.namespace, draft.record, row);
   return {
     kind,
     seq,
     side,
     send: call.send,
     attempt: Math.max(1, call.attempt),
-    operationId: operationId(namespace, draft.record, row, side),
-    forwardOperationId: operationId(namespace, draft.record, row),
+    operationId: side === "action" ? forwardOperationId : operationId(draft.input.namespace, draft.record, row, side),
+    forwardOperationId,
     timeoutMs: spec.timeoutMs,
     barrier: kind !== "probe" && effectiveClass(call, spec) === "once",
   };

@@ -26,7 +26,7 @@ export function receive(draft: Draft, entries: readonly InboxEntry[]): void {
 
 /** Cancel, pause and resume. */
 export function takeControls(draft: Draft): void {
-  for (const entry of pending(draft)) {
+  for (const entry of draft.inbox.slice()) {
     if (entry.body.type === "cancel" || entry.body.type === "control") takeEntry(draft, entry);
   }
 }
@@ -34,16 +34,14 @@ export function takeControls(draft: Draft): void {
 /** Takes the oldest entry that can be taken now: outcomes from elsewhere, verbs, events. `false`: there is none. */
 export function takeNext(draft: Draft): boolean {
   if (draft.inbox.length === 0) return false;
-  if (draft.ignoredBy !== draft.record.snapshot) {
-    draft.ignored.clear();
-    draft.ignoredBy = draft.record.snapshot;
-  }
-  return pending(draft).some((entry) => takeEntry(draft, entry));
+  if (draft.ignoredBy !== draft.record.snapshot) draft.ignored = null;
+  draft.ignoredBy = draft.record.snapshot;
+  return draft.inbox.slice().some((entry) => takeEntry(draft, entry));
 }
 
 /** Outcomes from elsewhere alone: what an ended run still listens to. */
 export function takeWords(draft: Draft): void {
-  for (const entry of pending(draft)) {
+  for (const entry of draft.inbox.slice()) {
     if (entry.body.type === "settle" || entry.body.type === "late") takeWord(draft, entry, entry.body);
   }
 }
@@ -86,10 +84,11 @@ function takeWord(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { ty
 function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json): boolean {
   const { snapshot, unwind, paused } = draft.record;
   if (snapshot === null || snapshot.status !== "active" || unwind !== null || paused || isParked(draft)) return false;
-  if (draft.ignored.has(entry.position)) return false;
+  if (draft.ignored?.has(entry.position)) return false;
   const event = { type: "external", event: type, payload } as const;
   const accepts = draft.input.machine.accepts(snapshot, event, viewOf(draft));
   if (accepts === "ignored") {
+    draft.ignored ??= new Set();
     draft.ignored.add(entry.position);
     return false;
   }
@@ -100,18 +99,15 @@ function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json)
   return true;
 }
 
-function pending(draft: Draft): readonly InboxEntry[] {
-  if (draft.consumed.size === 0) return draft.inbox;
-  return draft.inbox.filter((entry) => !draft.consumed.has(entry.slot));
-}
-
 function consume(draft: Draft, entry: InboxEntry): void {
-  draft.consumed.add(entry.slot);
+  draft.inbox.splice(draft.inbox.indexOf(entry), 1);
+  draft.consumed.push(entry.slot);
+  draft.writes += 1;
 }
 
 /** What a run that ends leaves unread is logged, so that nobody believes it was heard. */
 export function logUnconsumed(draft: Draft): void {
-  for (const entry of pending(draft)) {
+  for (const entry of draft.inbox.slice()) {
     consume(draft, entry);
     note(draft, { what: "unconsumed", slot: entry.slot });
   }

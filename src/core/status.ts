@@ -3,7 +3,7 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
-import { type Draft, note, openSeqs, park, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, park, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
 import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -11,7 +11,7 @@ import { hasEnded } from "./run.ts";
 /** Works out what the run has come to. */
 export function conclude(draft: Draft): void {
   const { record } = draft;
-  record.open = openSeqs(draft);
+  record.open = draft.open;
   const waitingFor = parkDeadEnd(draft);
   record.status = statusOf(draft);
   record.waitingFor = record.status === "waiting" ? waitingFor : null;
@@ -22,17 +22,17 @@ export function conclude(draft: Draft): void {
 
 function statusOf({ record, rows, open }: Draft): RunStatus {
   if (record.review !== null) return "needs_review";
-  if (record.unwind !== null) return open.size > 0 ? "unwinding" : record.unwind.ends;
+  if (record.unwind !== null) return open.length > 0 ? "unwinding" : record.unwind.ends;
   const hasDone = record.snapshot?.status === "done";
-  if (hasDone && open.size === 0) return "completed";
+  if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
   if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
-  return open.size > 0 || record.snapshot === null ? "running" : "waiting";
+  return open.length > 0 || record.snapshot === null ? "running" : "waiting";
 }
 
 /** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
-function isOnlyUndoing(rows: readonly Row[], open: ReadonlySet<number>): boolean {
-  return [...open].every((seq) => rows[seq - 1]?.undo !== null);
+function isOnlyUndoing(rows: readonly Row[], open: readonly number[]): boolean {
+  return open.every((seq) => rows[seq - 1]?.undo !== null);
 }
 
 // ---- waiting
@@ -52,7 +52,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
 
 function rollbackOf(draft: Draft): Rollback {
   const { status, unwind, review } = draft.record;
-  if (unwind === null) return openSeqs(draft).some((seq) => isHalted(rowAt(draft, seq))) ? "halted" : "none";
+  if (unwind === null) return draft.open.some((seq) => isHalted(rowAt(draft, seq))) ? "halted" : "none";
   if (review !== null) return "halted";
   return hasEnded(status) ? rollbackAtEnd(draft.rows) : "pending";
 }

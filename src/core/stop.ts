@@ -3,7 +3,7 @@
  * sent is withdrawn, what may be outside is found out.
  */
 import { closeNotApplied } from "./closing.ts";
-import { type Draft, note, patchCall, stepOf } from "./draft.ts";
+import { abortCall, type Draft, note, patchCall, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
 import { doubtOf, effectiveClass } from "./rows.ts";
 import type { Row } from "./run.ts";
@@ -47,7 +47,7 @@ function withdrawOffer(draft: Draft, { seq, call }: Row): void {
 /** Its signal is aborted wherever it runs; a call without effect is dropped at once. */
 function abortSent(draft: Draft, row: Row): void {
   const { seq, call } = row;
-  draft.abort.add(`action:${seq}`);
+  abortCall(draft, { seq, side: "action" });
   if (call.fence === null) draft.abortPermits.push(seq);
   if (effectiveClass(call, stepOf(draft, row)) === "none") closeNotApplied(draft, { seq, side: "action" }, "class");
 }

@@ -4,7 +4,7 @@
  * an interruption, counted against the call only where its owner died. T2 a row with a permit of its send *is* sent.
  */
 import type { DriverFact } from "./decision.ts";
-import { type Draft, note, openSeqs, park, patchCall, rowAt } from "./draft.ts";
+import { type Draft, note, park, patchCall, rowAt } from "./draft.ts";
 import { repeatOffer } from "./grant.ts";
 import { interrupt, poisonLimit } from "./outcome.ts";
 import type { PermitState } from "./ports.ts";
@@ -17,7 +17,7 @@ type Acquired = Extract<DriverFact, { type: "acquired" }>;
 export function takePermits(draft: Draft, permits: readonly PermitState[]): void {
   for (const permit of permits) {
     markSent(draft, permit);
-    draft.permits.set(permit.seq, permit.until);
+    draft.permits.push(permit);
   }
 }
 
@@ -41,7 +41,7 @@ export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   if (died && left.length === 0) countDeath(draft);
   for (const place of left) interrupt(draft, place, died);
   for (const permit of permits) if (permit.expired) takeExpired(draft, permit);
-  for (const seq of openSeqs(draft)) takeOverRemote(draft, seq, permits);
+  for (const seq of draft.open) takeOverRemote(draft, seq, permits);
   if (takenFrom !== null) offerAgain(draft);
   const blocked = blockedBy(draft);
   if (blocked !== null) parkBlocked(draft, blocked);
@@ -49,7 +49,7 @@ export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
 
 /** Calls that were sent under another lease. */
 function placesLeft(draft: Draft): readonly { readonly seq: number; readonly side: Side }[] {
-  const places = openSeqs(draft).flatMap((seq) => [{ seq, side: "action" } as const, { seq, side: "undo" } as const]);
+  const places = draft.open.flatMap((seq) => [{ seq, side: "action" } as const, { seq, side: "undo" } as const]);
   return places.filter(({ seq, side }) => isLeft(callOf(rowAt(draft, seq), side), draft.input.fence));
 }
 
@@ -79,8 +79,7 @@ function takeOverRemote(draft: Draft, seq: number, permits: readonly PermitState
 
 /** The driver before may have died between its commit and adding the job. */
 function offerAgain(draft: Draft): void {
-  for (const seq of openSeqs(draft))
-    if (rowAt(draft, seq).call.state === "offered") repeatOffer(draft, rowAt(draft, seq));
+  for (const seq of draft.open) if (rowAt(draft, seq).call.state === "offered") repeatOffer(draft, rowAt(draft, seq));
 }
 
 // ---- what stops the run as a whole

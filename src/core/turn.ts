@@ -5,7 +5,7 @@
  * one that it still waits for when it has ended too.
  */
 import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
-import { type Draft, note, openSeqs, park, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, park, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
 import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
 import { newCall } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
@@ -185,9 +185,7 @@ function addRow(draft: Draft, { start, step, input }: Plan): void {
 
 /** The machine left the state that invoked it (design section 6, Abandoned). */
 function abandonInvoke(draft: Draft, invoke: string): void {
-  const current = openSeqs(draft).findLast(
-    (seq) => isCurrent(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke,
-  );
+  const current = draft.open.findLast((seq) => isCurrent(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke);
   if (current !== undefined) abandon(draft, current);
 }
 
@@ -207,7 +205,7 @@ function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, to
     case "completed":
       draft.record.output = turn.state.output ?? null;
       draft.record.timers = [];
-      for (const seq of openSeqs(draft)) if (isCurrent(rowAt(draft, seq))) abandon(draft, seq);
+      for (const seq of draft.open) if (isCurrent(rowAt(draft, seq))) abandon(draft, seq);
       return;
     case "unwind": {
       const message = `the saga ended in ${ended.at}`;

@@ -2,7 +2,7 @@
  * The turn from going forward to going back: what happens to each row at the moment a run starts to unwind, and when it
  * must not (after the pivot). Owns steps 1 (quiesce) and 6 (pivot) of design section 7; `unwind.ts` owns the rest.
  */
-import { type Draft, note, openSeqs, park, patchRow, rowAt } from "./draft.ts";
+import { type Draft, note, park, patchRow, rowAt } from "./draft.ts";
 import type { Cause, Row, Unwind, Verb } from "./run.ts";
 import { stopAction } from "./stop.ts";
 
@@ -30,7 +30,7 @@ export function startUnwind(draft: Draft, cause: Cause, ends: Unwind["ends"]): v
   draft.record.unwind = { cause, at: now, quiesceUntil: now + settings.quiesceMs, ends };
   draft.record.timers = [];
   note(draft, { what: "unwinding", note: cause.message });
-  for (const seq of openSeqs(draft)) {
+  for (const seq of draft.open) {
     stopAction(draft, rowAt(draft, seq));
     takeInLate(draft, rowAt(draft, seq));
     tellNoMore(draft, seq);

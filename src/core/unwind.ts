@@ -8,7 +8,7 @@
  * asked about it. U3 nothing is undone once a pivot has happened.
  */
 import { closeUndo } from "./closing.ts";
-import { type Draft, note, openSeqs, patchCall, rowAt, stepOf } from "./draft.ts";
+import { type Draft, note, patchCall, rowAt, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout } from "./reviews.ts";
@@ -19,7 +19,7 @@ import { parkAfterPivot, pivotHappened, tellNoMore } from "./unwind-start.ts";
 
 /** Moves an unwinding run as far as it can go now; answers the rows whose calls may be granted. */
 export function goBack(draft: Draft, unwind: Unwind): ReadonlySet<number> {
-  for (const seq of openSeqs(draft)) tellNoMore(draft, seq);
+  for (const seq of draft.open) tellNoMore(draft, seq);
   if (!quiesced(draft, unwind)) return new Set();
   if (pivotHappened(draft) && owesAnything(draft)) {
     stopAtPivot(draft, unwind);
@@ -33,7 +33,7 @@ export function goBack(draft: Draft, unwind: Unwind): ReadonlySet<number> {
 
 /** Everything in flight has answered, or its time is over and it is unknown. */
 function quiesced(draft: Draft, { quiesceUntil }: Unwind): boolean {
-  const flying = openSeqs(draft).filter((seq) => isFlying(rowAt(draft, seq)));
+  const flying = draft.open.filter((seq) => isFlying(rowAt(draft, seq)));
   if (flying.length === 0) return true;
   if (draft.input.now < quiesceUntil) return false;
   for (const seq of flying) giveUpOn(draft, rowAt(draft, seq));
@@ -74,7 +74,7 @@ function stopAtPivot(draft: Draft, unwind: Unwind): void {
 
 /** Pivots that may have been passed: before that is known nothing else is undone. */
 function openPivots(draft: Draft): readonly Row[] {
-  return openSeqs(draft)
+  return draft.open
     .map((seq) => rowAt(draft, seq))
     .filter((row) => row.undo === null && row.call.firstSentRevision !== null && stepOf(draft, row).pivot);
 }

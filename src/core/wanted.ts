@@ -3,7 +3,7 @@
  * has been done by the decision, so `wanted` lies in the future, unless the run is handed back. H2 what another driver or a
  * step worker will act on is no reason to keep the lease.
  */
-import { type Draft, isParked, openSeqs, rowAt } from "./draft.ts";
+import { type Draft, isParked, rowAt } from "./draft.ts";
 import { mayGrant } from "./grant.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
 import type { Row } from "./run.ts";
@@ -39,7 +39,7 @@ function orNull(time: number): number | null {
 /** Calls and probes that this driver will hear of. */
 function isUnderWay(draft: Draft): boolean {
   if (draft.calls.length > 0 || draft.input.inFlight.size > 0) return true;
-  return openSeqs(draft).some((seq) => isMine(draft, seq, "action") || isMine(draft, seq, "undo"));
+  return draft.open.some((seq) => isMine(draft, seq, "action") || isMine(draft, seq, "undo"));
 }
 
 function isMine(draft: Draft, seq: number, side: Side): boolean {
@@ -64,7 +64,7 @@ function timesOf(draft: Draft): Times {
   const times = { turns: never, calls: never, offers: never, remote: never };
   if (hasEnded(draft.record.status)) return times;
   if (draft.more) times.turns = draft.input.now;
-  for (const seq of openSeqs(draft)) addRow(draft, rowAt(draft, seq), times);
+  for (const seq of draft.open) addRow(draft, rowAt(draft, seq), times);
   if (draft.record.unwind === null && !isParked(draft)) addForward(draft, times);
   return times;
 }
@@ -94,7 +94,7 @@ function isAsked(draft: Draft, seq: number): boolean {
 
 function remoteTime(draft: Draft, { seq, call }: Row): number {
   // What was sent by permit has the deadline that came with it.
-  return draft.permits.get(seq) ?? (call.deadline as number);
+  return draft.permits.find((permit) => permit.seq === seq)?.until ?? (call.deadline as number);
 }
 
 function addForward(draft: Draft, times: Times): void {
