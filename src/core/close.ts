@@ -15,6 +15,7 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
     stopCall(draft, rowAt(draft, seq));
     acceptRow(draft, rowAt(draft, seq), reason, passed);
   }
+  record.interruptions = 0;
   if (why === "late_result" && record.snapshot?.status !== "active") return null;
   const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
   const ends = record.unwind?.ends ?? (record.cancel === null ? "failed" : "cancelled");

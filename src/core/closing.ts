@@ -27,6 +27,9 @@ export function happened(draft: Draft, place: Place, how: Happened): void {
   patchCall(draft, place, {
     state: "succeeded",
     proof: how.proof,
+    // It may have been taken for never sent; now it has its place in the order of effects.
+    firstSentAt: call.firstSentAt ?? draft.input.now,
+    firstSentRevision: call.firstSentRevision ?? draft.before.record.revision + 1,
     deadline: null,
     fence: null,
     nextAt: null,
@@ -37,6 +40,23 @@ export function happened(draft: Draft, place: Place, how: Happened): void {
   });
   if (place.side === "undo") return closeUndo(draft, place.seq, "done", null);
   patchRow(draft, place.seq, { output: how.output, unusable: how.unusable !== null });
+}
+
+/** What a send is known to have done while nobody waits for a word on that: it counts when the newest one has answered. */
+export interface Evidence {
+  /** The send; the newest one's number where a probe has seen the effect. */
+  readonly send: number;
+  readonly output: Json;
+  readonly unusable: string | null;
+}
+
+export function keepEvidence(draft: Draft, place: Place, { send, output, unusable }: Evidence): void {
+  patchCall(draft, place, { evidence: { send, output, unusable } });
+}
+
+export function evidenceOf({ evidence }: Call): Evidence | null {
+  // Only `keepEvidence` writes it.
+  return evidence as unknown as Evidence | null;
 }
 
 /** Until when another send of the same call may still arrive, though one is known to have happened. */

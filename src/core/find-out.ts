@@ -6,11 +6,11 @@
  * when it was asked for past the deadline: a twin could still land.
  */
 import type { Json } from "../saga/index.ts";
-import { closeNotApplied, haltUndo, happened } from "./closing.ts";
+import { closeNotApplied, haltUndo, happened, keepEvidence } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { backoffMs, nextProbeAt } from "./retry.ts";
-import { callOf, doubtOf, mayRepeat } from "./rows.ts";
-import type { Proof } from "./run.ts";
+import { callOf, doubtOf, isFinal, mayRepeat } from "./rows.ts";
+import type { Call, Proof } from "./run.ts";
 
 /** Wants another grant at `at`. */
 export function planAgain(draft: Draft, place: Place, at: number): void {
@@ -66,18 +66,28 @@ export interface Probed {
 }
 
 /** A probe has answered. */
-export function probed(draft: Draft, place: Place, { answer, output, unusable, note: words }: Probed): void {
+export function probed(draft: Draft, place: Place, probe: Probed): void {
   const call = callOf(rowAt(draft, place.seq), place.side);
-  if (call === null || call.state !== "unknown" || call.probeAt === null) return;
-  note(draft, { what: "probed", seq: place.seq, answer });
-  if (answer === "happened") {
-    const problem = unusable && place.side === "action" ? (words ?? "it does not fit") : null;
-    return happened(draft, place, { output, unusable: problem, proof: "probe", which: "some" });
-  }
+  if (call === null || isFinal(call)) return;
+  if (probe.answer === "happened") return seen(draft, place, call, probe);
+  if (call.state !== "unknown" || call.probeAt === null) return;
+  note(draft, { what: "probed", seq: place.seq, answer: probe.answer });
+  notSeen(draft, place, call, call.probeAt, probe.answer);
+}
+
+/** The effect is there. Where the call was sent anew meanwhile, that send is still waited for. */
+function seen(draft: Draft, place: Place, { state, send }: Call, { output, unusable, note: words }: Probed): void {
+  note(draft, { what: "probed", seq: place.seq, answer: "happened" });
+  const problem = unusable && place.side === "action" ? (words ?? "it does not fit") : null;
+  if (state === "sent" || state === "offered") return keepEvidence(draft, place, { send, output, unusable: problem });
+  happened(draft, place, { output, unusable: problem, proof: "probe", which: "some" });
+}
+
+function notSeen(draft: Draft, place: Place, call: Call, asked: number, answer: "absent" | "cannot_tell"): void {
   const { now } = draft.input;
   // It is only found out while a send of it is in doubt.
   const deadline = doubtOf(call) as number;
-  if (answer === "absent" && call.probeAt >= deadline) return provenAbsent(draft, place, "probe");
+  if (answer === "absent" && asked >= deadline) return provenAbsent(draft, place, "probe");
   if (call.nextAt !== null) return planAgain(draft, place, Math.max(call.nextAt, now));
   const probes = call.probes + 1;
   const probeAt = nextProbeAt(probes, now, deadline);

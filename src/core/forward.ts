@@ -5,7 +5,7 @@
  * Invariants: F1 the machine hears of a failure only when nothing can be left outside. F2 it hears nothing while the run
  * is paused or parked.
  */
-import { askLate } from "./closing.ts";
+import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
@@ -54,9 +54,15 @@ function announce(draft: Draft, row: Row): void {
 
 function tellSuccess(draft: Draft, row: Row): void {
   tell(draft, row);
-  const twice = row.call.evidence !== null && effectiveClass(row.call, stepOf(draft, row)) === "once";
-  if (twice && rowAt(draft, row.seq).told && rowAt(draft, row.seq).undo === null)
-    askLate(draft, row.seq, "it happened twice");
+  const { told, undo } = rowAt(draft, row.seq);
+  if (told && undo === null && happenedTwice(draft, row)) askLate(draft, row.seq, "it happened twice");
+}
+
+/** Has an older send of a `once` call happened beside the newest? */
+function happenedTwice(draft: Draft, row: Row): boolean {
+  const evidence = evidenceOf(row.call);
+  const isOther = evidence !== null && evidence.send !== row.call.send;
+  return isOther && effectiveClass(row.call, stepOf(draft, row)) === "once";
 }
 
 /** Does the step want a person to look before its failure counts (and has none looked yet)? */

@@ -5,8 +5,7 @@
  * Invariants: C1 the outcome is recorded before anything follows from it. C2 that an older send happened outweighs whatever
  * the newest one says. C3 nothing is closed as not applied while a send is in doubt.
  */
-import type { Json } from "../saga/index.ts";
-import { answerReview, closeNotApplied, happened } from "./closing.ts";
+import { answerReview, closeNotApplied, evidenceOf, happened } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf } from "./draft.ts";
 import { delayMs, doubt, findOut, giveUp, isWanted, mayTryAgain, planAgain } from "./find-out.ts";
 import { doubtOf, effectiveClass } from "./rows.ts";
@@ -112,23 +111,11 @@ export function defective(draft: Draft, place: Place, message: string): void {
   if (!isWanted(draft, place) && doubtOf(callAt(draft, place)) === null) stopPlanned(draft, rowAt(draft, place.seq));
 }
 
-/** What an older send of this call answered while the newest was out: it happened. */
-interface Evidence {
-  readonly output: Json;
-  readonly unusable: string | null;
-}
-
-/** Keeps it until the newest send has answered. */
-export function keepEvidence(draft: Draft, place: Place, send: number, { output, unusable }: Evidence): void {
-  patchCall(draft, place, { evidence: { send, output, unusable } });
-}
-
-/** The newest send brought nothing, but an older one is known to have happened. */
-export function takeEvidence(draft: Draft, place: Place): boolean {
-  const { evidence } = callAt(draft, place);
+/** The newest send brought nothing, but the effect is known to have happened. */
+function takeEvidence(draft: Draft, place: Place): boolean {
+  const evidence = evidenceOf(callAt(draft, place));
   if (evidence === null) return false;
-  // Only `keepEvidence` writes it.
-  const { output, unusable } = evidence as unknown as Evidence;
+  const { output, unusable } = evidence;
   happened(draft, place, { output, unusable, proof: "late", which: "older" });
   return true;
 }

@@ -57,9 +57,9 @@ function undoNotBefore(draft: Draft, row: Row): number {
   const { now } = draft.input;
   const step = stepOf(draft, row);
   const until = doubtOf(call) ?? now;
-  // A late twin of a call that happened is deduplicated while the other side knows the key.
+  // A late twin of a call that happened (so was sent) is deduplicated while the other side knows the key.
   const isKeyed = call.state === "succeeded" && effectiveClass(call, step) === "keyed";
-  const isKnown = isKeyed && until < (call.firstSentAt ?? until) + step.keyTtlMs;
+  const isKnown = isKeyed && until < (call.firstSentAt as number) + step.keyTtlMs;
   return isKnown ? now : Math.max(now, until);
 }
 

@@ -5,9 +5,9 @@
  * Invariants: S1 a word about an older send never settles a newer one; that it happened is kept as evidence. S2 an effect
  * that turns up after it was believed not to be there is never lost: undone by a running unwind, else put to a person.
  */
-import { askLate, type Happened, happened } from "./closing.ts";
+import { askLate, evidenceOf, type Happened, happened, keepEvidence } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
-import { defective, failed, keepEvidence, takeBack } from "./outcome.ts";
+import { defective, failed, takeBack } from "./outcome.ts";
 import { windowMs } from "./retry.ts";
 import { callOf, effectiveClass, isFinal } from "./rows.ts";
 import type { Call, CallResult, Row } from "./run.ts";
@@ -88,7 +88,7 @@ function olderSend(draft: Draft, word: Word): void {
   const { state } = callAt(draft, word);
   const how = happenedBy(word, result, "older");
   if (state === "planned" || state === "unknown") return happened(draft, word, how);
-  keepEvidence(draft, word, word.send, how);
+  keepEvidence(draft, word, { ...how, send: word.send });
 }
 
 /** A word on a call that was thought to be over: it counts where it says that there is an effect after all. */
@@ -114,8 +114,8 @@ function contradict(draft: Draft, { seq, told, abandoned }: Row): void {
 /** Two sends of one `once` call have happened, so something was believed proven that was not. */
 function again(draft: Draft, word: Word, row: Row, result: HappenedResult): void {
   const isOnce = word.side === "action" && effectiveClass(row.call, stepOf(draft, row)) === "once";
-  if (!isOnce || word.send === row.call.send || row.call.evidence !== null) return;
-  keepEvidence(draft, word, word.send, happenedBy(word, result, "older"));
+  if (!isOnce || word.send === row.call.send || evidenceOf(row.call)?.send === word.send) return;
+  keepEvidence(draft, word, { ...happenedBy(word, result, "older"), send: word.send });
   if (row.told && row.undo === null && draft.record.unwind === null) askLate(draft, word.seq, "it happened twice");
 }
 

@@ -460,3 +460,23 @@ describe("after the end", () => {
     },
   );
 });
+
+describe("a call that was said not to have been made", () => {
+  function withdrawn(): Play {
+    const play = new Play(line([call("a")]));
+    play.cancel();
+    play.answer("a", notCalled());
+    expect(play.status).toBe("cancelled");
+    expect(play.row("a").call.firstSentRevision).toBeNull();
+    return play;
+  }
+
+  test("and turns out to have happened is not lost: it is asked about, and undone if a person says so", () => {
+    const play = withdrawn();
+    play.late("a", 1, ok());
+    expect(play.review).toMatchObject({ reason: "late_result", seq: 1 });
+    play.verb(retry());
+    play.answer("undo a", done);
+    expect(play.run.record).toMatchObject({ status: "cancelled", rollback: "complete" });
+  });
+});

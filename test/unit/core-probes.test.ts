@@ -1,6 +1,6 @@
 /** Finding out: when a probe is asked, what its answer is worth, and what follows when nobody can tell. */
 import { describe, expect, test } from "vitest";
-import { epochMs, notApplied, ok, Play, probeNow, resolveAbsent, timedOut } from "../support/play.ts";
+import { epochMs, notApplied, notCalled, ok, Play, probeNow, resolveAbsent, timedOut } from "../support/play.ts";
 import { call, line } from "../support/play-sagas.ts";
 
 /** From the grant until nobody can make the outside apply it: 2 s to start, 10 s time-out, 1 s grace, 30 s lateness. */
@@ -226,4 +226,45 @@ test("what a person says is proof: resolved as absent, it is called again", () =
   expect(play.row("a").call).toMatchObject({ send: 2, attempt: 2 });
   play.answer("a", notApplied());
   expect(play.row("a").call.state).toBe("planned");
+});
+
+describe("a probe that answers when the call has moved on", () => {
+  /** Interrupted, being asked about, and then the worker before says that it never called. */
+  function resent(options: object = {}): Play {
+    const play = new Play(line([call("a", { probe: true, ...options })]));
+    play.takeOver();
+    play.late("a", 1, notCalled());
+    expect(play.flying()).toEqual(["probe a", "a"]);
+    return play;
+  }
+
+  test("is evidence while the call is sent anew, and counts when that brings nothing", () => {
+    const play = resent();
+    play.probe("a", "happened", { id: "seen" });
+    expect(play.row("a").call.state).toBe("sent");
+    play.answer("a", notApplied());
+    expect(play.row("a")).toMatchObject({ output: { id: "seen" }, call: { state: "succeeded" } });
+    expect(play.status).toBe("completed");
+  });
+
+  test("is no second effect where it has seen the newest send", () => {
+    const play = resent({ effect: "once" });
+    play.probe("a", "happened", { id: "seen" });
+    play.answer("a", ok("mine"));
+    expect(play.status).toBe("completed");
+  });
+
+  test("is taken at once while the repeat is only planned", () => {
+    const play = resent();
+    play.answer("a", notApplied());
+    play.probe("a", "happened", { id: "seen" });
+    expect(play.status).toBe("completed");
+  });
+
+  test.each(["absent", "cannot_tell"] as const)("says nothing when it is %s", (answer) => {
+    const play = resent();
+    const before = play.row("a");
+    play.probe("a", answer);
+    expect(play.row("a")).toEqual(before);
+  });
 });

@@ -269,5 +269,5 @@ describe.each(Object.entries(sagas))("%s", (_name, sagaOf) => {
       }),
       { seed, numRuns: runs },
     );
-  }, 120_000);
+  }, 600_000);
 });

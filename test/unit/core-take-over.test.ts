@@ -278,3 +278,11 @@ describe("beginning", () => {
     ]);
   });
 });
+
+test("a run that poisoned its workers before anything was sent can be closed", () => {
+  const play = new Play(line([call("a", { queue: "gpu" })]));
+  killed(play, 3);
+  expect(play.review).toMatchObject({ reason: "poison", seq: null });
+  play.verb(close);
+  expect(play.status).toBe("failed");
+});
