@@ -68,7 +68,8 @@ export class Subject {
       const hear = (message: Reply | Entered) => {
         if ("number" in message && message.number === number) done(() => resolve(message));
       };
-      const leave = () => done(() => reject(new Error(`process ${child.pid} has ended`)));
+      const leave = (code: number | null, by: string | null) =>
+        done(() => reject(new Error(`process ${child.pid} has ended (${by ?? code})`)));
       child.on("message", hear).on("exit", leave);
     });
   }
