@@ -29,7 +29,7 @@ async function until(done: () => boolean): Promise<void> {
   }
 }
 
-describe("the queue over BullMQ", () => {
+describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("the queue over BullMQ", () => {
   queueSuite(async () => redisBench());
 
   test("R003 a job that is not one of ours is acknowledged and said once", async () => {

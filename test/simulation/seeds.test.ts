@@ -4,7 +4,7 @@ import { leaveEvidence } from "../support/evidence.ts";
 import { type SeedReport, simulateSeed } from "./simulate.ts";
 
 const size = process.env["REPRISE_SIZE"] ?? "short";
-const seeds = { quick: 40, short: 200, full: 2_000 }[size] ?? 200;
+const seeds = { quick: 20, short: 200, full: 2_000 }[size] ?? 200;
 const batch = 20;
 
 /** Seeds that once found a fault, and which. */
