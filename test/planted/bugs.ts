@@ -23,9 +23,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/engine/advance.ts",
-        find: 'const sent = await untilAnswered(this.#context, "commit", () => store.commit(command));',
-        replace:
-          'void untilAnswered(this.#context, "commit", () => store.commit(command)); const sent = { answer: { answer: "OK" as const, inbox: [], now: this.#time.now() } };',
+        find: 'return untilAnswered(this.#context, "commit", () => store.commit(command));',
+        replace: `void untilAnswered(this.#context, "commit", () => store.commit(command));
+    return Promise.resolve({ answer: { answer: "OK", inbox: [], now: this.#time.now() }, resent: false });`,
       },
     ],
     claimed: [seeds],
@@ -42,7 +42,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
       {
         file: "src/engine/advance.ts",
-        find: 'this.#calls.begin(decision, written.sentAt, this.#lost ? "the lease was lost" : objection(written.inbox));',
+        find: "this.#calls.begin(decision, written.sentAt, this.#objection(written.inbox));",
         replace: "",
       },
     ],
@@ -126,8 +126,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/core/unwind-order.ts",
-        find: "return (b.call.firstSentRevision ?? 0) - (a.call.firstSentRevision ?? 0) || b.seq - a.seq;",
-        replace: "return (a.call.firstSentRevision ?? 0) - (b.call.firstSentRevision ?? 0) || a.seq - b.seq;",
+        find: "return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);",
+        replace: "return sent.sort((a, b) => a.revision - b.revision || a.seq - b.seq);",
       },
     ],
     claimed: [seeds],
@@ -135,7 +135,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "absent-before-the-deadline",
     harm: "the first request lands after the probe has said that there is none",
-    changes: [{ file: "src/core/find-out.ts", find: "call.probeAt >= deadline", replace: "call.probeAt >= 0" }],
+    changes: [{ file: "src/core/find-out.ts", find: "asked >= deadline", replace: "asked >= 0" }],
     claimed: [seeds],
   },
   {
