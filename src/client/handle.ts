@@ -2,7 +2,7 @@
  * One run, as its caller holds it: nothing is kept here but its name. Owns: waiting for a run, and leaving requests with
  * it.
  */
-import type { Cancel, LogEntry, RunRecord, RunRef } from "../core/index.ts";
+import type { LogEntry, RunRecord, RunRef } from "../core/index.ts";
 import { hasEnded } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
@@ -33,8 +33,6 @@ export interface SignalOptions {
 export interface CancelOptions {
   readonly reason: string;
   readonly by: string;
-  /** `compensate` (default) undoes what was done; `stop` and `kill` leave it. */
-  readonly mode?: Cancel["mode"];
 }
 
 /** A run: what it is, what comes of it, and what can be asked of it. */
@@ -146,10 +144,10 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return answer === "OK" ? "accepted" : "duplicate";
   }
 
-  async cancel({ reason, by, mode = "compensate" }: CancelOptions): Promise<{ readonly by: string }> {
-    const slot = mode === "compensate" ? "cancel" : `cancel:${mode}`;
+  async cancel({ reason, by }: CancelOptions): Promise<{ readonly by: string }> {
+    const slot = "cancel";
     const commandId = this.#connection.ports.ids.next();
-    const body = { type: "cancel", mode, reason } as const;
+    const body = { type: "cancel", mode: "compensate", reason } as const;
     const answer = await sendRequest(this.#connection, { run: this.#ref, slot, commandId, by, body });
     return { by: answer.answer === "TAKEN" ? answer.by : by };
   }
