@@ -49,7 +49,7 @@ export default defineConfig({
       thresholds: { 100: true },
     },
     projects: [
-      project("unit"),
+      project("unit", { testTimeout: 60_000 }),
       project("types", {
         include: [],
         typecheck: { enabled: true, only: true, include: ["test/types/**/*.test.ts"], tsconfig: "tsconfig.types.json" },

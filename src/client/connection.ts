@@ -8,6 +8,7 @@ import {
   type Facts,
   type Ids,
   type RunRef,
+  type RunStatus,
   runKey,
   type Store,
   type WakeUp,
@@ -46,7 +47,7 @@ export interface News {
 export class Connection {
   readonly ports: ClientPorts;
   readonly options: ClientOptions;
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #listeners = new Map<string, Set<(status: RunStatus) => void>>();
   readonly #sagas: ReadonlyMap<string, Saga>;
   #opened: Promise<void> | null = null;
   #watching: Promise<(() => Promise<void>) | null> | null = null;
@@ -120,12 +121,13 @@ export class Connection {
 
   // ---- news
 
-  /** Follows one run; the subscription is made with the first and kept. */
-  async follow(run: RunRef): Promise<News> {
+  /** Follows one run, and of its moves those to a status that matters; the subscription is made with the first and kept. */
+  async follow(run: RunRef, matters: (status: RunStatus) => boolean): Promise<News> {
     await this.#watch();
     let moved = false;
     let tell: (() => void) | null = null;
-    const listener = () => {
+    const listener = (status: RunStatus) => {
+      if (!matters(status)) return;
       moved = true;
       tell?.();
     };
@@ -152,8 +154,8 @@ export class Connection {
 
   #watch(): Promise<unknown> {
     this.#watching ??= this.ports.store
-      .watch((run) => {
-        for (const listener of this.#listeners.get(runKey(run)) ?? []) listener();
+      .watch((run, _revision, status) => {
+        for (const listener of this.#listeners.get(runKey(run)) ?? []) listener(status);
       })
       .catch((error: unknown) => {
         // Whoever waits re-reads; the next one to wait tries to subscribe again.

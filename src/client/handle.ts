@@ -2,7 +2,7 @@
  * One run, as its caller holds it: nothing is kept here but its name. Owns: waiting for a run, and leaving requests with
  * it.
  */
-import type { LogEntry, RunRecord, RunRef } from "../core/index.ts";
+import type { LogEntry, RunRecord, RunRef, RunStatus } from "../core/index.ts";
 import { hasEnded } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
@@ -89,13 +89,11 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const { clock } = this.#connection.ports;
     const timeoutMs = options.timeout === undefined ? null : checkedDuration(options.timeout, "timeout");
     const until = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.monotonicMs() + timeoutMs;
-    let record = await this.#read();
-    if (isSettled(record, options)) return this.#outcome(record);
-    const news = await this.#connection.follow(this.#ref);
+    await this.#connection.store();
+    const news = await this.#connection.follow(this.#ref, (status) => isSettled(status, options));
     try {
-      for (;;) {
-        record = (await this.#reread()) ?? record;
-        if (isSettled(record, options)) return this.#outcome(record);
+      for (let record = await this.#read(); ; record = (await this.#reread()) ?? record) {
+        if (isSettled(record.status, options)) return this.#outcome(record);
         const left = until - clock.monotonicMs();
         if (left <= 0) throw new ResultTimeout(this.#ref, timeoutMs ?? 0, record.status);
         await news.next(Math.min(left, rereadMs));
@@ -109,7 +107,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const first = await this.#read();
     yield viewOf(first);
     if (hasEnded(first.status)) return;
-    const news = await this.#connection.follow(this.#ref);
+    const news = await this.#connection.follow(this.#ref, () => true);
     try {
       yield* this.#changes(news, first.revision);
     } finally {
@@ -224,6 +222,6 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
   }
 }
 
-function isSettled(record: RunRecord, { through }: ResultOptions): boolean {
-  return hasEnded(record.status) || (record.status === "needs_review" && through !== "review");
+function isSettled(status: RunStatus, { through }: ResultOptions): boolean {
+  return hasEnded(status) || (status === "needs_review" && through !== "review");
 }

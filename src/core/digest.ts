@@ -2,7 +2,7 @@
  * The one place that hashes. 16 bytes of SHA-256, base64url: 22 characters. `digestOf` is of text, `hashOf` of a JSON
  * value in canonical form (RFC 8785), so that equal values have equal hashes whatever the order of their keys.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "../saga/index.ts";
 
@@ -10,7 +10,7 @@ const digestBytes = 16;
 
 /** Digest of a text. */
 export function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest().subarray(0, digestBytes).toString("base64url");
+  return hash("sha256", text, "buffer").subarray(0, digestBytes).toString("base64url");
 }
 
 /** Digest of a JSON value, independent of the order of its keys. */

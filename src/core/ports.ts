@@ -221,10 +221,13 @@ export interface Store {
     | { readonly answer: "CHANGED"; readonly registered: RegisteredSaga; readonly openRuns: number }
   >;
   /** Calls back after commits of any run (a hint: messages may be lost). Returns how to stop. */
-  watch(listener: (run: RunRef, revision: number) => void): Promise<() => Promise<void>>;
+  watch(listener: MoveListener): Promise<() => Promise<void>>;
   readonly shards: number;
   shardOf(run: RunRef): number;
 }
+
+/** Hears that a run has moved, and to where. */
+export type MoveListener = (run: RunRef, revision: number, status: RunStatus) => void;
 
 /** A call for a worker of a named queue. */
 export interface StepJob {

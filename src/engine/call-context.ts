@@ -49,15 +49,20 @@ export interface ContextParts {
   readonly sink: StepLogSink;
 }
 
+type UserContext = CallContext & { readonly [Key in "input" | "output"]: unknown } & {
+  readonly forwardOperationId: string;
+};
+
+const partsOf: unique symbol = Symbol("parts");
+type Bare = Omit<UserContext, "signal" | "log"> & { readonly [partsOf]: ContextParts };
+
 /**
  * The context of an action, a probe or a compensation: one shape for all. `signal` and `log` are own properties, so that
- * `{ input, ...rest }` keeps them.
+ * `{ input, ...rest }` keeps them. Their getters are shared: for getters of its own, V8 would give each context a hidden
+ * class that lives, with all it can reach, until the next full collection.
  */
-export function userContext(parts: ContextParts): CallContext & { readonly [Key in "input" | "output"]: unknown } & {
-  readonly forwardOperationId: string;
-} {
-  let log: StepLog | null = null;
-  return {
+export function userContext(parts: ContextParts): UserContext {
+  const bare: Bare = {
     input: parts.input,
     output: parts.output,
     operationId: parts.operationId,
@@ -65,15 +70,27 @@ export function userContext(parts: ContextParts): CallContext & { readonly [Key 
     attempt: parts.attempt,
     run: parts.run,
     services: parts.services,
-    get signal() {
-      return parts.signal.signal;
-    },
-    get log() {
-      log ??= stepLog(parts);
-      return log;
-    },
+    [partsOf]: parts,
   };
+  // `lazily` adds the two that are missing.
+  return Object.defineProperties(bare, lazily) as unknown as UserContext;
 }
+
+const lazily: PropertyDescriptorMap & ThisType<Bare> = {
+  signal: {
+    enumerable: true,
+    get() {
+      return this[partsOf].signal.signal;
+    },
+  },
+  log: {
+    enumerable: true,
+    get() {
+      return stepLog(this[partsOf]);
+    },
+  },
+  [partsOf]: { enumerable: false },
+};
 
 function stepLog({ sink, run, step, operationId }: ContextParts): StepLog {
   const at =

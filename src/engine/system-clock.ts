@@ -16,35 +16,37 @@ export const systemClock: Clock = {
 };
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const pairs = [...alphabet].flatMap((first) => [...alphabet].map((second) => first + second));
 /** 62^20: 119 bits. */
-const idChars = 20;
+const idPairs = 10;
+/** A draw of two bytes from here up would favour the first pairs. */
+const evenDraws = 2 ** 16 - (2 ** 16 % pairs.length);
 const poolBytes = 8_192;
 
 /** Ids from the system's randomness, which is asked for in large pieces: one id per step is made. */
 export function systemIds(): Ids {
-  const pool = Buffer.allocUnsafe(poolBytes);
-  let used = poolBytes;
-  const byte = (): number => {
-    if (used === poolBytes) {
+  const pool = new Uint16Array(poolBytes / 2);
+  let used = pool.length;
+  const draw = (): number => {
+    if (used === pool.length) {
       randomFillSync(pool);
       used = 0;
     }
     used += 1;
     return pool[used - 1] ?? 0;
   };
-  /** Evenly: bytes from 248 up would favour the first letters. */
-  const letter = (): string => {
+  const pair = (): string => {
     for (;;) {
-      const drawn = byte();
-      if (drawn < 248) return alphabet[drawn % alphabet.length] ?? "0";
+      const drawn = draw();
+      if (drawn < evenDraws) return pairs[drawn % pairs.length] ?? "00";
     }
   };
   return {
     next: () => {
       let id = "";
-      for (let at = 0; at < idChars; at += 1) id += letter();
+      for (let at = 0; at < idPairs; at += 1) id += pair();
       return id;
     },
-    random: () => (byte() * 0x1000000 + byte() * 0x10000 + byte() * 0x100 + byte()) / 0x100000000,
+    random: () => (draw() * 0x10000 + draw()) / 0x100000000,
   };
 }

@@ -53,6 +53,8 @@ export function bullmqWakeUps(options: BullmqWakeUpsOptions): WakeUps {
 
   async function add(queue: Queue, nudges: readonly Nudge[]): Promise<void> {
     await readyInTime(queue);
+    const [only, ...others] = nudges;
+    if (only !== undefined && others.length === 0) return void (await queue.add(only.name, only.data, only.opts));
     for (let from = 0; from < nudges.length; from += maxBulk) await queue.addBulk(nudges.slice(from, from + maxBulk));
   }
 

@@ -12,9 +12,11 @@ import type {
   LeaseRef,
   ListPage,
   ListQuery,
+  MoveListener,
   OwnerRef,
   PermitCommand,
   RegisteredSaga,
+  RunRecord,
   RunRef,
   SendCommand,
   Store,
@@ -64,7 +66,7 @@ class MemoryStore implements Store {
   readonly #options: MemoryStoreOptions;
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
-  readonly #listeners = new Set<(run: RunRef, revision: number) => void>();
+  readonly #listeners = new Set<MoveListener>();
 
   constructor(options: MemoryStoreOptions) {
     this.#options = options;
@@ -105,7 +107,7 @@ class MemoryStore implements Store {
 
   async commit(command: CommitCommand) {
     const answer = this.#in(this.shardOf(command.commit.run), (shard, now) => commit(shard, command, now));
-    if (answer.answer === "OK") this.#tell(command.commit.run, command.commit.record.revision);
+    if (answer.answer === "OK") this.#tell(command.commit.record);
     return answer;
   }
 
@@ -224,8 +226,8 @@ class MemoryStore implements Store {
     return { answer: "OK" } as const;
   }
 
-  async watch(listener: (run: RunRef, revision: number) => void): Promise<() => Promise<void>> {
-    const told = (run: RunRef, revision: number) => listener(run, revision);
+  async watch(listener: MoveListener): Promise<() => Promise<void>> {
+    const told: MoveListener = (...moved) => listener(...moved);
     this.#listeners.add(told);
     return async () => {
       this.#listeners.delete(told);
@@ -237,10 +239,10 @@ class MemoryStore implements Store {
     return this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0);
   }
 
-  #tell(run: RunRef, revision: number): void {
+  #tell({ tenant, id, revision, status }: RunRecord): void {
     if (this.#listeners.size === 0) return;
     queueMicrotask(() => {
-      for (const listener of this.#listeners) listener({ tenant: run.tenant, id: run.id }, revision);
+      for (const listener of this.#listeners) listener({ tenant, id }, revision, status);
     });
   }
 

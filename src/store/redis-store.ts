@@ -13,6 +13,7 @@ import type {
   CreateCommand,
   LeaseRef,
   ListQuery,
+  MoveListener,
   OwnerRef,
   PermitCommand,
   RegisteredSaga,
@@ -30,7 +31,7 @@ import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
-import { type Listener, Watch } from "./redis/watch.ts";
+import { Watch } from "./redis/watch.ts";
 import { Wire } from "./redis/wire.ts";
 
 export interface RedisStoreOptions {
@@ -242,7 +243,7 @@ class RedisStore implements Store {
     return await register(this.#parts().wire, sharedKeys(this.#namespace).sagas, saga);
   }
 
-  async watch(listener: Listener): Promise<() => Promise<void>> {
+  async watch(listener: MoveListener): Promise<() => Promise<void>> {
     return await this.#parts().watch.listen(listener);
   }
 }

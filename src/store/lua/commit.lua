@@ -49,5 +49,5 @@ if f[9] or f[10] or f[11] or f[12] then call('HDEL', run, 'b', 'd', 'g', flags:f
 if ARGV[14] ~= '' then call('HSET', run, 'g', ARGV[14]) end
 if flags:find('r') then rest(run, due, queued, held, permits, member, ARGV[11])
 else mend(run, due, queued, held, member, f[6], f[7], f[8], now + lease) end
-call('PUBLISH', ARGV[17], member .. ' ' .. expects + 1)
+call('PUBLISH', ARGV[17], member .. ' ' .. expects + 1 .. ' ' .. ARGV[13])
 return { 'OK', now, taken, entries }

@@ -1,15 +1,14 @@
 /** One subscription per store and shard, however many listen. What is heard is a hint: messages may be lost. */
-import type { RunRef } from "../../core/index.ts";
+import type { MoveListener } from "../../core/index.ts";
+import { statusLetters } from "../codec.ts";
 import { runOf } from "../keys.ts";
 import type { StoreClient, StoreConnections } from "./connections.ts";
 import type { Wire } from "./wire.ts";
 
-export type Listener = (run: RunRef, revision: number) => void;
-
 export class Watch {
   readonly #wire: Wire;
   readonly #connections: StoreConnections;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<MoveListener>();
   #client: Promise<StoreClient> | null = null;
 
   constructor(wire: Wire, connections: StoreConnections) {
@@ -17,8 +16,8 @@ export class Watch {
     this.#connections = connections;
   }
 
-  async listen(listener: Listener): Promise<() => Promise<void>> {
-    const own: Listener = (run, revision) => listener(run, revision);
+  async listen(listener: MoveListener): Promise<() => Promise<void>> {
+    const own: MoveListener = (...news) => listener(...news);
     this.#listeners.add(own);
     try {
       this.#client ??= this.#subscribe();
@@ -57,8 +56,8 @@ export class Watch {
   }
 
   #tell(message: string): void {
-    const space = message.lastIndexOf(" ");
-    const run = runOf(message.slice(0, space));
-    for (const listener of this.#listeners) listener(run, Number(message.slice(space + 1)));
+    const [member = "", revision, status] = message.split(" ");
+    const run = runOf(member);
+    for (const listener of this.#listeners) listener(run, Number(revision), statusLetters.wordOf(status ?? ""));
   }
 }

@@ -197,13 +197,15 @@ export function commitContract(current: Current): void {
     expect(await current.store.ledger(record)).toEqual([]);
   });
 
-  test("whoever watches hears of the run and its revision", async () => {
+  test("whoever watches hears of the run, its revision and its status", async () => {
     const heard: string[] = [];
-    const stop = await current.store.watch((run, revision) => heard.push(`${run.tenant}/${run.id}@${revision}`));
+    const stop = await current.store.watch((run, revision, status) =>
+      heard.push(`${run.tenant}/${run.id}@${revision} ${status}`),
+    );
     const { lease, record } = await held(current.store);
     const next = await committed(current.store, lease, record);
-    await committed(current.store, lease, next);
-    await expect.poll(() => heard).toEqual([`default/${record.id}@2`, `default/${record.id}@3`]);
+    await committed(current.store, lease, next, { record: { status: "waiting", waitingFor: "timer" } });
+    await expect.poll(() => heard).toEqual([`default/${record.id}@2 running`, `default/${record.id}@3 waiting`]);
     await stop();
     await stop();
   });
