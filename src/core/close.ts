@@ -50,5 +50,5 @@ function acceptRow(draft: Draft, row: Row, reason: string, passed: boolean): voi
     const state = afterPivot ? ("not_needed" as const) : ("accepted" as const);
     patchRow(draft, seq, { undo: { state, call: undo?.call ?? null, reason } });
   }
-  if (!row.told) patchRow(draft, seq, { told: true });
+  if (row.told === null) patchRow(draft, seq, { told: "nothing" });
 }

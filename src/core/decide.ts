@@ -8,7 +8,7 @@
  */
 import { readAttributes } from "./attributes.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
-import { digestOf, hashOf } from "./digest.ts";
+import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
 import { probed } from "./find-out.ts";
 import { finish } from "./finish.ts";
@@ -30,7 +30,8 @@ const maxRounds = 1_000;
 /** The first record of a run, and the first entry of its log. */
 export function begin(input: BeginInput): { readonly record: RunRecord; readonly log: LogEntry } {
   const { saga } = input.machine;
-  const digest = digestOf(JSON.stringify(["", 1, "running", null, input.hash]));
+  const first = { revision: 1, to: "running", taken: [{ what: "created" }] } as const;
+  const digest = entryDigest(input.hash, first, null);
   const record: RunRecord = {
     format: 1,
     tenant: input.tenant,
@@ -66,11 +67,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     endedAt: null,
     logDigest: digest,
   };
-  const taken = [{ what: "created" }] as const;
-  return {
-    record,
-    log: { revision: 1, at: input.now, from: null, to: "running", taken, actor: "client", fence: 0, digest },
-  };
+  return { record, log: { ...first, at: input.now, from: null, actor: "client", fence: 0, digest } };
 }
 
 /** What follows from `facts` for `run`, now. */

@@ -5,6 +5,8 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "../saga/index.ts";
+import type { MachineState } from "./machine-port.ts";
+import type { LogEntry } from "./run.ts";
 
 const digestBytes = 16;
 
@@ -18,4 +20,16 @@ export function hashOf(value: Json): string {
   const canonical = canonicalize(value);
   if (canonical === undefined) throw new TypeError("only JSON has a hash");
   return digestOf(canonical);
+}
+
+/**
+ * Digest of a log entry: chained to the one before (the first one to the structure hash of its saga), over what it says
+ * was taken and the snapshot after it.
+ */
+export function entryDigest(
+  previous: string,
+  { revision, to, taken }: Pick<LogEntry, "revision" | "to" | "taken">,
+  snapshot: MachineState | null,
+): string {
+  return digestOf(JSON.stringify([previous, revision, to, snapshot, taken]));
 }

@@ -161,14 +161,16 @@ class View implements MachineView {
   get results(): MachineView["results"] {
     const results: Record<string, Json> = {};
     for (const row of this.#draft.rows) {
-      if (row.call.state === "succeeded" && !row.unusable) results[row.step] = row.output;
+      if (row.told === "outcome") results[row.step] = row.output;
     }
     return results;
   }
 
   get invocations(): MachineView["invocations"] {
     const rows = this.#draft.open.map((seq) => rowAt(this.#draft, seq));
-    return new Map(rows.filter((row) => !row.told && !row.abandoned).map((row) => [row.invoke, row.step]));
+    return new Map(
+      rows.filter(({ told, abandoned }) => told === null && !abandoned).map((row) => [row.invoke, row.step]),
+    );
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { type Commit, listingsOf } from "./commit.ts";
 import type { Decision } from "./decision.ts";
-import { digestOf } from "./digest.ts";
+import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
 import type { LogEntry, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -74,15 +74,15 @@ function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" 
 }
 
 function logOf({ before, input, record, taken }: Draft, revision: number): LogEntry {
-  const text = JSON.stringify([before.record.logDigest, revision, record.status, record.snapshot, taken]);
+  const { status: to, snapshot } = record;
   return {
     revision,
     at: input.now,
     from: before.record.status,
-    to: record.status,
+    to,
     taken,
     actor: input.actor,
     fence: input.fence,
-    digest: digestOf(text),
+    digest: entryDigest(before.record.logDigest, { revision, to, taken }, snapshot),
   };
 }

@@ -27,7 +27,7 @@ export function attend(draft: Draft, seq: number): void {
   expireRepeat(draft, { seq, side: "action" });
   expireRepeat(draft, { seq, side: "undo" });
   const row = rowAt(draft, seq);
-  if (!row.told && !row.abandoned) announce(draft, row);
+  if (row.told === null && !row.abandoned) announce(draft, row);
 }
 
 /** The machine went on without it: what happened is undone at once, what may have happened is found out. */
@@ -55,7 +55,7 @@ function announce(draft: Draft, row: Row): void {
 function tellSuccess(draft: Draft, row: Row): void {
   tell(draft, row);
   const { told, undo } = rowAt(draft, row.seq);
-  if (told && undo === null && happenedTwice(draft, row)) askLate(draft, row.seq, "it happened twice");
+  if (told !== null && undo === null && happenedTwice(draft, row)) askLate(draft, row.seq, "it happened twice");
 }
 
 /** Has an older send of a `once` call happened beside the newest? */
@@ -78,6 +78,6 @@ function asksFirst(draft: Draft, row: Row): boolean {
 function turnRound(draft: Draft, row: Row): void {
   const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
   if (!harmless || takesFailure(draft, row) || pivotHappened(draft)) return askAboutUnknown(draft, row);
-  patchRow(draft, row.seq, { told: true });
+  patchRow(draft, row.seq, { told: "nothing" });
   startUnwind(draft, causeOf(row), "failed");
 }

@@ -3,6 +3,7 @@ export { type Commit, evolve, listingsOf } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
 export { digestOf, hashOf } from "./digest.ts";
+export { foldLog } from "./fold.ts";
 export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";

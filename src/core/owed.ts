@@ -73,7 +73,7 @@ function maySettle(draft: Draft, row: Row): boolean {
 function settleByCalling(draft: Draft, row: Row): void {
   const { retry } = stepOf(draft, row);
   const delay = backoffMs(retry, row.call.attempt - retry.attempts + 1, draft.input.random);
-  patchRow(draft, row.seq, { told: true });
+  patchRow(draft, row.seq, { told: "nothing" });
   planAgain(draft, actionOf(row), draft.input.now + delay);
 }
 

@@ -91,7 +91,7 @@ export function rowIsOpen({ call, undo, told, abandoned }: Row): boolean {
   if (undo !== null) return undo.state === "owed" || undo.state === "sent" || undo.state === "halted";
   if (call.state === "unknown") return true;
   if (abandoned) return call.state === "succeeded" && call.effect !== "none";
-  return call.state !== "withdrawn" && !told;
+  return call.state !== "withdrawn" && told === null;
 }
 
 /** Does the unwind have anything to do about it? (A row that was never sent has no place in the order.) */

@@ -105,6 +105,9 @@ export interface Undo {
   readonly reason: string | null;
 }
 
+/** What a machine can be told of a row. `nothing`: it never will be, the run has turned round or was closed. */
+export type Told = "outcome" | "failure" | "nothing";
+
 /** One invocation of a step: a ledger row. */
 export interface Row {
   readonly seq: number;
@@ -127,8 +130,8 @@ export interface Row {
   readonly unusable: boolean;
   /** The machine left the state that invoked it. */
   readonly abandoned: boolean;
-  /** Its outcome has been told to the machine (or never will be). */
-  readonly told: boolean;
+  /** What the machine was told of it; `null`: nothing yet. */
+  readonly told: Told | null;
   readonly undo: Undo | null;
   /** A person's reference for a resolved outcome. */
   readonly reference: string | null;
@@ -232,14 +235,17 @@ export interface RunRecord {
   readonly logDigest: string;
 }
 
-/** One thing a commit took into account, as the log tells it. */
+/**
+ * One thing a commit took into account, as the log tells it. `begun`, `told`, `timer` and `event` (unless forbidden) moved
+ * the machine, in this order, except where it was `refused`, which then follows at once (`fold.ts`).
+ */
 export type Taken =
   | {
-      readonly what: "created" | "begun" | "resumed" | "parked" | "unwinding" | "ended" | "defect";
+      readonly what: "created" | "begun" | "resumed" | "parked" | "unwinding" | "ended" | "defect" | "refused";
       readonly note?: string;
     }
   | {
-      readonly what: "planned" | "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted";
+      readonly what: "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted";
       readonly seq: number;
     }
   | {
@@ -249,6 +255,8 @@ export type Taken =
       readonly outcome: "succeeded" | "not_applied" | "unknown";
       readonly proof: Proof;
     }
+  /** The machine was told that the row succeeded (with the row's output), or failed. */
+  | { readonly what: "told"; readonly seq: number; readonly failure: Json }
   | { readonly what: "probed"; readonly seq: number; readonly answer: "happened" | "absent" | "cannot_tell" }
   | { readonly what: "undo"; readonly seq: number; readonly state: UndoState; readonly note?: string }
   | { readonly what: "timer"; readonly id: string }

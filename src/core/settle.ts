@@ -108,7 +108,7 @@ function contradict(draft: Draft, { seq, told, abandoned }: Row): void {
   if (endedAt !== null) return askLate(draft, seq, "it turned up after the run had ended");
   // The unwind takes it in; what the machine was not told it is told; what it has left is undone at once.
   if (unwind !== null) return patchRow(draft, seq, { undo: null });
-  if (told && !abandoned) askLate(draft, seq, "it turned up after the run had gone on without it");
+  if (told !== null && !abandoned) askLate(draft, seq, "it turned up after the run had gone on without it");
 }
 
 /** Two sends of one `once` call have happened, so something was believed proven that was not. */
@@ -116,7 +116,8 @@ function again(draft: Draft, word: Word, row: Row, result: HappenedResult): void
   const isOnce = word.side === "action" && effectiveClass(row.call, stepOf(draft, row)) === "once";
   if (!isOnce || word.send === row.call.send || evidenceOf(row.call)?.send === word.send) return;
   keepEvidence(draft, word, { ...happenedBy(word, result, "older"), send: word.send });
-  if (row.told && row.undo === null && draft.record.unwind === null) askLate(draft, word.seq, "it happened twice");
+  if (row.told !== null && row.undo === null && draft.record.unwind === null)
+    askLate(draft, word.seq, "it happened twice");
 }
 
 /** What is offered and answered was sent: at the earliest when it was offered, at the latest now. */

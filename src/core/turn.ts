@@ -33,9 +33,11 @@ export function tell(draft: Draft, row: Row): void {
   if (event.type === "failure" && pivotHappened(draft) && !takesFailure(draft, row)) {
     return parkAfterPivot(draft, causeOf(row), row.seq, ["retry", "resolve", "close"]);
   }
+  // Told before it is asked: its output is among the results that the machine sees now.
+  patchRow(draft, row.seq, { told: event.type });
+  note(draft, { what: "told", seq: row.seq, failure: event.type === "failure" ? event.error : null });
   const turn = draft.input.machine.transition(snapshot, event, viewOf(draft));
-  patchRow(draft, row.seq, { told: true });
-  if (!apply(draft, turn, row)) patchRow(draft, row.seq, { told: false });
+  if (!apply(draft, turn, row)) patchRow(draft, row.seq, { told: null });
 }
 
 /** Would an `onError` take a failure of this row now? */
@@ -50,8 +52,10 @@ function currentSnapshot(draft: Draft): MachineState {
 }
 
 function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "failure" }> {
-  if (row.call.state === "succeeded") return { type: "outcome", invoke: row.invoke, output: row.output };
-  return { type: "failure", invoke: row.invoke, error: failureJson(row) };
+  const { invoke, call, output } = row;
+  return call.state === "succeeded"
+    ? { type: "outcome", invoke, output }
+    : { type: "failure", invoke, error: failureJson(row) };
 }
 
 function failureJson(row: Row): Json {
@@ -103,7 +107,7 @@ function apply(draft: Draft, turn: Turn, told: Row | null): boolean {
 }
 
 function parkDefect(draft: Draft, { where, defect }: Problem, told: Row | null): false {
-  note(draft, { what: "defect", note: `${where}: ${defect}` });
+  note(draft, { what: "refused", note: `${where}: ${defect}` });
   park(draft, {
     reason: "defect",
     message: `${where}: ${defect}. The snapshot before it is kept and nothing was undone`,
@@ -173,12 +177,11 @@ function addRow(draft: Draft, { start, step, input }: Plan): void {
     output: null,
     unusable: false,
     abandoned: false,
-    told: false,
+    told: null,
     undo: null,
     reference: null,
   });
   draft.record.rows = seq;
-  note(draft, { what: "planned", seq });
 }
 
 // ---- leaving a state
@@ -191,7 +194,7 @@ function abandonInvoke(draft: Draft, invoke: string): void {
 
 /** Does the machine still wait for it? */
 function isCurrent({ told, abandoned }: Row): boolean {
-  return !told && !abandoned;
+  return told === null && !abandoned;
 }
 
 function abandon(draft: Draft, seq: number): void {

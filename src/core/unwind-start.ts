@@ -45,5 +45,5 @@ function takeInLate(draft: Draft, { seq, undo }: Row): void {
 /** The machine hears nothing any more. (What is still out there is told apart by not having been told.) */
 export function tellNoMore(draft: Draft, seq: number): void {
   const row = rowAt(draft, seq);
-  if (!row.told && row.call.state !== "sent") patchRow(draft, seq, { told: true });
+  if (row.told === null && row.call.state !== "sent") patchRow(draft, seq, { told: "nothing" });
 }

@@ -42,7 +42,7 @@ function quiesced(draft: Draft, { quiesceUntil }: Unwind): boolean {
 
 /** Was it sent before the run turned round? (A settling call is made by the unwind itself, which has told the row.) */
 export function isFlying({ call, told }: Row): boolean {
-  return call.state === "sent" && !told;
+  return call.state === "sent" && told === null;
 }
 
 function giveUpOn(draft: Draft, { seq, call }: Row): void {

@@ -3,11 +3,14 @@
  * not agree. It is offline: it runs when the faults are over and knows nothing of how the runs were driven.
  *
  * Checks I1 to I9 of the fault model: nothing accepted is lost (I1), one run and one verb a key (I2), no effect twice and
- * none missing (I3), a gap-free log (I4), fences that never go back (I5), intent before effect (I6), compensated exactly
+ * none missing (I3), a gap-free log from which every snapshot follows (I4), fences that never go back (I5), intent before effect (I6), compensated exactly
  * what happened (I7), in reverse (I8), nothing left queued (I9).
  */
+import { isDeepStrictEqual } from "node:util";
 import {
+  foldLog,
   type LogEntry,
+  machineOf,
   operationId,
   type Row,
   type RunRecord,
@@ -114,10 +117,17 @@ function checkVerbs({ log }: Book, say: Complain): void {
   if (new Set(reviews).size !== reviews.length) say("I2", "two verbs were taken on one review");
 }
 
-function checkLog({ record, log }: Book, say: Complain): void {
+function checkLog({ record, rows, log, saga }: Book, say: Complain): void {
   if (log.length !== record.revision)
     say("I4", `the log has ${log.length} entries, the revision is ${record.revision}`);
   if (log.at(-1)?.digest !== record.logDigest) say("I4", "the newest digest is not the record's");
+  if (saga !== undefined) {
+    const steps = foldLog(machineOf(saga), { record, rows }, log);
+    const last = steps.at(-1);
+    if (last !== undefined && last.problem !== null) say("I4", `revision ${last.revision}: ${last.problem}`);
+    else if (!isDeepStrictEqual(last?.snapshot, record.snapshot))
+      say("I4", "the snapshot is not what the log leads to");
+  }
   let fence = 0;
   for (const [index, entry] of log.entries()) {
     if (entry.revision !== index + 1) say("I4", `entry ${index + 1} says revision ${entry.revision}`);

@@ -111,7 +111,7 @@ export function aRow(seq: number, call: Partial<Call> = {}, patch: Partial<Row> 
     output: null,
     unusable: false,
     abandoned: false,
-    told: false,
+    told: null,
     undo: null,
     reference: null,
     ...patch,
@@ -126,7 +126,7 @@ export function anOfferedRow(seq: number, send = 1): Row {
 /** A row whose compensation lies in a named queue. */
 export function anOfferedUndo(seq: number, send = 1): Row {
   const undo: Undo = { state: "owed", call: aCall({ state: "offered", attempt: 1, send }), reason: null };
-  return aRow(seq, { state: "succeeded", attempt: 1, send: 1 }, { undo, told: true });
+  return aRow(seq, { state: "succeeded", attempt: 1, send: 1 }, { undo, told: "outcome" });
 }
 
 export interface CommitPatch extends Partial<Omit<Commit, "record" | "log">> {

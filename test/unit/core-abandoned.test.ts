@@ -310,7 +310,7 @@ describe("by a sibling", () => {
     expect(play.status).toBe("running");
     const a = play.row("a");
     // Told first, as the older row: then the failure of its sibling leaves a state that it had finished.
-    expect(a).toMatchObject({ told: true, abandoned: false, undo: null });
+    expect(a).toMatchObject({ told: "outcome", abandoned: false, undo: null });
   });
 
   test("told first, the failure leaves the other one, which is undone when it succeeds", () => {

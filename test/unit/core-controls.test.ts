@@ -143,7 +143,7 @@ describe("a pause", () => {
     play.pause();
     play.answer("a", ok());
     expect(play.status).toBe("paused");
-    expect(play.row("a")).toMatchObject({ told: false, call: { state: "succeeded" } });
+    expect(play.row("a")).toMatchObject({ told: null, call: { state: "succeeded" } });
     expect(play.flying()).toEqual([]);
     play.resume();
     expect(play.flying()).toEqual(["b"]);

@@ -38,7 +38,7 @@ describe("an output that does not fit", () => {
     const play = parked();
     mend(play, call("a", { output: z.number() }), call("b"));
     play.verb(retry());
-    expect(play.row("a")).toMatchObject({ unusable: false, told: true });
+    expect(play.row("a")).toMatchObject({ unusable: false, told: "outcome" });
     expect(play.ordered).toEqual(["a", "b"]);
   });
 
@@ -112,7 +112,7 @@ describe("an input that does not fit", () => {
     const play = new Play(line([call("a"), call("b", { input: strict })]));
     play.answer("a", ok());
     expect(play.run.rows).toHaveLength(1);
-    expect(play.row("a")).toMatchObject({ told: false, call: { state: "succeeded" } });
+    expect(play.row("a")).toMatchObject({ told: null, call: { state: "succeeded" } });
     expect(play.review).toMatchObject({ reason: "defect", seq: 1, side: "action", verbs: ["retry", "close"] });
     expect(play.review?.message).toMatch(/^input of b: .*The snapshot before it is kept/);
   });
@@ -188,8 +188,8 @@ describe("a throw in the saga's own code", () => {
     const { snapshot } = play.run.record;
     play.answer("a", ok());
     expect(play.run.record.snapshot).toEqual(snapshot);
-    expect(play.row("a")).toMatchObject({ told: false, output: { id: "x" } });
-    expect(play.taken()).toContainEqual({ what: "defect", note: expect.stringContaining("a bug") });
+    expect(play.row("a")).toMatchObject({ told: null, output: { id: "x" } });
+    expect(play.taken()).toContainEqual({ what: "refused", note: expect.stringContaining("a bug") });
   });
 
   test("on a failure keeps that as well, and retry calls nothing", () => {

@@ -31,7 +31,7 @@ describe("whatever the class, with and without a probe", () => {
   test.each(cases)("%s (probe: %s): an output that does not fit is recorded and asks a person", (effect, probe) => {
     const play = afterOne(effect, probe, unusable);
     expect(come(play)).toEqual(["succeeded", "needs_review", []]);
-    expect(play.row("a")).toMatchObject({ unusable: true, output: 7, told: false });
+    expect(play.row("a")).toMatchObject({ unusable: true, output: 7, told: null });
     expect(play.review).toMatchObject({ reason: "defect", evidence: 7, verbs: ["retry", "resolve", "close"] });
   });
 
@@ -203,7 +203,7 @@ describe("retries used up", () => {
   test("not applied: onExhausted review asks a person instead", () => {
     const play = usedUp("keyed", { onExhausted: "review" }, thrice(notApplied()));
     expect(play.review).toMatchObject({ reason: "exhausted", seq: 2, verbs: ["retry", "resolve", "close"] });
-    expect(play.row("a")).toMatchObject({ told: false, call: { state: "not_applied" } });
+    expect(play.row("a")).toMatchObject({ told: null, call: { state: "not_applied" } });
   });
 
   test("fail() never asks a person: the author has decided", () => {

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CallResult, hasEnded, type Verb, type VerbCommand } from "../../src/core/index.ts";
+import { type CallResult, foldLog, hasEnded, type Verb, type VerbCommand } from "../../src/core/index.ts";
 import type { Json, Saga } from "../../src/saga/index.ts";
 import {
   close,
@@ -266,6 +266,8 @@ describe.each(Object.entries(sagas))("%s", (_name, sagaOf) => {
         if (play.status === "needs_review") play.verb(close);
         expect(hasEnded(play.status)).toBe(true);
         expect(play.run.record.open).toEqual([]);
+        const folded = foldLog(play.machine, play.run, play.log).at(-1);
+        expect(folded).toEqual({ revision: play.log.length, snapshot: play.run.record.snapshot, problem: null });
       }),
       { seed, numRuns: runs },
     );

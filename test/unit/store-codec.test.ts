@@ -124,10 +124,10 @@ describe("a row", () => {
   test("that is sent, and one that has succeeded", () => {
     const row = aRow(1, sent, { step: "chargeCard", invoke: "0.order.chargeCard", input: { cents: 1 } });
     expect(encodeRow(row)).toBe(
-      `{"n":"chargeCard","v":"0.order.*","i":{"cents":1},"c":{"s":"s","t":${at},"r":2,"d":93000,"f":1,"p":""},"to":false}`,
+      `{"n":"chargeCard","v":"0.order.*","i":{"cents":1},"c":{"s":"s","t":${at},"r":2,"d":93000,"f":1,"p":""},"to":""}`,
     );
     const settled = { ...sent, state: "succeeded", proof: "answer", deadline: null, fence: null } as const;
-    const done = aRow(1, settled, { step: "pay", invoke: "pay", told: true, output: { id: "ch-1" } });
+    const done = aRow(1, settled, { step: "pay", invoke: "pay", told: "outcome", output: { id: "ch-1" } });
     expect(encodeRow(done)).toBe(`{"n":"pay","i":{"sku":"A"},"c":{"t":${at},"r":2},"o":{"id":"ch-1"}}`);
     for (const each of [row, done]) expect(decodeRow(run, 1, encodeRow(each))).toStrictEqual(each);
   });
@@ -154,7 +154,7 @@ describe("a row", () => {
       output: { a: null },
       unusable: true,
       abandoned: true,
-      told: true,
+      told: "outcome",
       undo: { state: "halted", call: aCall({ effect: "once", state: "unknown" }), reason: "because" },
       reference: "T-1",
     };
@@ -182,13 +182,13 @@ describe("a row", () => {
 describe("the log", () => {
   const taken: readonly Taken[] = [
     { what: "outcome", seq: 1, send: 2, outcome: "succeeded", proof: "answer" },
-    { what: "planned", seq: 2 },
+    { what: "told", seq: 2, failure: null },
     { what: "sent", seq: 2 },
   ];
 
   test("of a step that succeeded and the next that was sent is short, and leaves its owner out", () => {
     const entry: LogEntry = aLogEntry(3, { taken, fence: 1, digest: "d" });
-    expect(encodeLogEntry(entry, "worker-1")).toBe(`{"t":${at + 3},"k":"=1.2ka p2 s2","n":1,"d":"d"}`);
+    expect(encodeLogEntry(entry, "worker-1")).toBe(`{"t":${at + 3},"k":"=1.2ka m2 s2","n":1,"d":"d"}`);
     expect(encodeLogEntry(entry, "another")).toContain('"a":"worker-1"');
   });
 

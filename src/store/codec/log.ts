@@ -1,6 +1,6 @@
 /**
  * The stored form of a log entry: element n - 1 of the log is revision n. Most of what a commit takes into account has a
- * terse form: `s2` row 2 was sent, `=2.1ka` its send 1 succeeded by an answer.
+ * terse form: `s2` row 2 was sent, `=2.1ka` its send 1 succeeded by an answer, `m2` the machine was told so.
  */
 import type { LogEntry, RunRef, Taken } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
@@ -13,11 +13,10 @@ type WordsWith<Word, Each = Taken> = Each extends { readonly what: infer Words }
     ? Words & string
     : never
   : never;
-type RowTaken = WordsWith<"planned">;
+type RowTaken = WordsWith<"sent">;
 type PlainTaken = WordsWith<"created">;
 
 const rowLetters = lettersOf<RowTaken>({
-  planned: "p",
   sent: "s",
   offered: "o",
   withdrawn: "w",
@@ -33,6 +32,7 @@ const plainLetters = lettersOf<PlainTaken>({
   unwinding: "U",
   ended: "E",
   defect: "D",
+  refused: "X",
 });
 
 const entry = shapeOf<Omit<LogEntry, "revision">>({
@@ -65,8 +65,8 @@ function packTaken(taken: Taken): unknown {
     case "unwinding":
     case "ended":
     case "defect":
+    case "refused":
       return plainLetters.letterOf(taken.what) + (taken.note === undefined ? "" : `:${taken.note}`);
-    case "planned":
     case "sent":
     case "offered":
     case "withdrawn":
@@ -78,6 +78,8 @@ function packTaken(taken: Taken): unknown {
       const known = outcomeLetters.letterOf(taken.outcome) + proofLetters.letterOf(taken.proof);
       return `=${taken.seq}.${taken.send}${known}`;
     }
+    case "told":
+      return taken.failure === null ? `m${taken.seq}` : taken;
     case "probed":
     case "undo":
     case "timer":
@@ -108,6 +110,7 @@ function unpackTaken(text: string): Taken {
     };
   }
   const seq = /^[a-z](\d+)$/.exec(text)?.[1];
+  if (seq !== undefined && text.startsWith("m")) return { what: "told", seq: Number(seq), failure: null };
   if (seq !== undefined) return { what: rowLetters.wordOf(text.charAt(0)), seq: Number(seq) };
   const what = plainLetters.wordOf(text.charAt(0));
   return text.length === 1 ? { what } : { what, note: text.slice(2) };

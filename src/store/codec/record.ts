@@ -80,9 +80,8 @@ function packState(state: MachineState | null, { output }: Told): unknown {
   return { ...machineState.pack(rest), [sameOutput]: 1 };
 }
 
-function unpackState(stored: never, { output }: Told): MachineState {
-  const state = machineState.unpack(stored);
-  return sameOutput in (stored as object) ? { ...state, output } : state;
+function unpackState(stored: object, { output }: Told): MachineState {
+  return machineState.unpack(sameOutput in stored ? { ...stored, o: output } : stored);
 }
 
 function refuseFormat(format: never): 1 {

@@ -5,8 +5,8 @@
 import type { Call, Row, RunRef, Undo } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { offerOf } from "../slots.ts";
-import { decoded, emptyList, no, nothing, one, shapeOf, yes, zero } from "./shape.ts";
-import { effectLetters, proofLetters, stateLetters } from "./words.ts";
+import { decoded, emptyList, no, nothing, one, shapeOf, zero } from "./shape.ts";
+import { effectLetters, proofLetters, stateLetters, toldLetters } from "./words.ts";
 
 const call = shapeOf<Call>({
   state: { short: "s", usual: () => "succeeded", pack: stateLetters.letterOf, unpack: stateLetters.wordOf },
@@ -66,7 +66,12 @@ const row = shapeOf<Omit<Row, "seq">>({
   call: { short: "c", pack: call.pack, unpack: call.unpack },
   unusable: { short: "un", usual: no },
   abandoned: { short: "ab", usual: no },
-  told: { short: "to", usual: yes },
+  told: {
+    short: "to",
+    usual: () => "outcome",
+    pack: (told) => (told === null ? "" : toldLetters.letterOf(told)),
+    unpack: (letter: string) => (letter === "" ? null : toldLetters.wordOf(letter)),
+  },
   undo: {
     short: "u",
     usual: nothing,

@@ -76,7 +76,6 @@ export const nothing = () => null;
 export const zero = () => 0;
 export const one = () => 1;
 export const no = () => false;
-export const yes = () => true;
 const noElements: readonly never[] = Object.freeze([]);
 const noEntries: Readonly<Record<string, never>> = Object.freeze({});
 export const emptyList = () => noElements;

@@ -1,5 +1,5 @@
 /** The letters that stand for words in stored forms. A letter is never given another meaning. */
-import type { CallState, Proof, RunStatus } from "../../core/index.ts";
+import type { CallState, Proof, RunStatus, Told } from "../../core/index.ts";
 import type { EffectClass } from "../../saga/index.ts";
 import { lettersOf } from "./shape.ts";
 
@@ -23,6 +23,8 @@ export const stateLetters = lettersOf<CallState>({
   not_applied: "n",
   withdrawn: "w",
 });
+
+export const toldLetters = lettersOf<Told>({ outcome: "o", failure: "f", nothing: "n" });
 
 export const effectLetters = lettersOf<EffectClass>({ none: "n", idempotent: "i", keyed: "k", once: "o" });
 

@@ -63,7 +63,8 @@ function stepCommit(before: RunRecord, n: number): Commit {
   const isLast = n === steps.length;
   const rows = [...(n > 0 ? [rowOf(n, before, true)] : []), ...(isLast ? [] : [rowOf(n + 1, before, false)])];
   const outcome = { what: "outcome", seq: n, send: 1, outcome: "succeeded", proof: "answer" } as const;
-  const next = [{ what: "planned", seq: n + 1 } as const, { what: "sent", seq: n + 1 } as const];
+  const told = { what: "told", seq: n, failure: null } as const;
+  const next = { what: "sent", seq: n + 1 } as const;
   const output = Object.fromEntries(
     steps.map((step) => [step, { ...result, id: `${result.id}-${step}`.slice(0, 14) }]),
   );
@@ -80,7 +81,8 @@ function stepCommit(before: RunRecord, n: number): Commit {
     rows,
     taken: [
       ...(n > 0 ? [outcome] : [{ what: "begun" } as const]),
-      ...(isLast ? [{ what: "ended", note: "completed" } as const] : next),
+      ...(n > 0 ? [told] : []),
+      isLast ? ({ what: "ended", note: "completed" } as const) : next,
     ],
     release: isLast,
     mustSee: isLast,
@@ -106,5 +108,5 @@ function rowOf(seq: number, { createdAt, id }: RunRecord, isSettled: boolean) {
   const settled = { ...sent, state: "succeeded", deadline: null, fence: null, proof: "answer" } as const;
   const said = { step, invoke: `0.order.${step}`, input: { orderId: id, sku: "SKU-1234" } };
   const output = { ...result, id: `${result.id}-${step}`.slice(0, 14) };
-  return isSettled ? aRow(seq, settled, { ...said, told: true, output }) : aRow(seq, sent, said);
+  return isSettled ? aRow(seq, settled, { ...said, told: "outcome", output }) : aRow(seq, sent, said);
 }

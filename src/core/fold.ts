@@ -1,0 +1,149 @@
+/**
+ * Reads a log back: what the machine went through, entry by entry, made anew from the log, the ledger's inputs and outputs
+ * and the run's input alone. Owns what it means that a run's history explains its present (invariant I4): every snapshot
+ * follows from the entries before it, and every digest from the one before.
+ *
+ * Only a pure machine can be folded: one whose guards or assigns look at a clock or draw lots ends elsewhere.
+ */
+import type { Json } from "../saga/index.ts";
+import { entryDigest } from "./digest.ts";
+import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
+import type { LogEntry, Row, RunRecord, Taken, Timer } from "./run.ts";
+
+/** The run whose log is read: its record and ledger as they are now. */
+export interface Folded {
+  readonly record: Pick<RunRecord, "input" | "hash">;
+  readonly rows: readonly Row[];
+}
+
+/** What a log says after one of its entries. */
+export interface Step {
+  readonly revision: number;
+  readonly snapshot: MachineState | null;
+  /** Why the entry does not follow from those before it; `null`: it does. */
+  readonly problem: string | null;
+}
+
+/** The snapshots a log leads to, one an entry. After the first problem nothing more is said. */
+export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[]): readonly Step[] {
+  const replay = new Replay(machine, run);
+  const steps: Step[] = [];
+  let digest = run.record.hash;
+  for (const entry of log) {
+    const problem = replay.take(entry.taken) ?? digestProblem(digest, entry, replay.snapshot);
+    steps.push({ revision: entry.revision, snapshot: replay.snapshot, problem });
+    if (problem !== null) break;
+    digest = entry.digest;
+  }
+  return steps;
+}
+
+function digestProblem(previous: string, entry: LogEntry, snapshot: MachineState | null): string | null {
+  const digest = entryDigest(previous, entry, snapshot);
+  return digest === entry.digest ? null : `its digest is ${entry.digest}, from the log follows ${digest}`;
+}
+
+/** A row as the log leads to it. */
+interface Line {
+  readonly invoke: string;
+  readonly step: string;
+  output: Json;
+  told: "outcome" | "failure" | null;
+  abandoned: boolean;
+}
+
+class Replay {
+  readonly #machine: Machine;
+  readonly #run: Folded;
+  readonly #lines: Line[] = [];
+  readonly #timers = new Map<string, Timer["event"]>();
+  snapshot: MachineState | null = null;
+
+  constructor(machine: Machine, run: Folded) {
+    this.#machine = machine;
+    this.#run = run;
+  }
+
+  /** Why something in it cannot have happened; `null`: all of it can. */
+  take(taken: readonly Taken[]): string | null {
+    for (const [at, each] of taken.entries()) {
+      // What was refused left everything as it was.
+      const problem = taken[at + 1]?.what === "refused" ? null : this.#takeOne(each);
+      if (problem !== null) return problem;
+    }
+    return null;
+  }
+
+  #takeOne(taken: Taken): string | null {
+    switch (taken.what) {
+      case "begun":
+        return this.#apply(this.#machine.initial(this.#view()));
+      case "told":
+        return this.#tell(taken.seq, taken.failure);
+      case "event":
+        if (taken.forbidden) return null;
+        return this.#feed({ type: "external", event: taken.type, payload: taken.payload });
+      case "timer":
+        return this.#fire(taken.id);
+      case "abandoned":
+        return this.#abandon(taken.seq);
+      default:
+        return null;
+    }
+  }
+
+  #tell(seq: number, failure: Json): string | null {
+    const line = this.#lines[seq - 1];
+    const row = this.#run.rows[seq - 1];
+    if (line === undefined || row === undefined) return `row ${seq} was never asked for`;
+    if (line.told !== null) return `row ${seq} was told twice`;
+    line.told = failure === null ? "outcome" : "failure";
+    line.output = row.output;
+    const { invoke } = line;
+    return this.#feed(
+      failure === null ? { type: "outcome", invoke, output: row.output } : { type: "failure", invoke, error: failure },
+    );
+  }
+
+  #fire(id: string): string | null {
+    const event = this.#timers.get(id);
+    if (event === undefined) return `there was no timer ${id}`;
+    this.#timers.delete(id);
+    return this.#feed({ type: "timer", event });
+  }
+
+  #abandon(seq: number): string | null {
+    const line = this.#lines[seq - 1];
+    if (line === undefined) return `row ${seq} was never asked for`;
+    line.abandoned = true;
+    return null;
+  }
+
+  #feed(event: MachineEvent): string | null {
+    if (this.snapshot === null) return "the machine was moved before it had begun";
+    return this.#apply(this.#machine.transition(this.snapshot, event, this.#view()));
+  }
+
+  #apply(turn: Turn): string | null {
+    if (!turn.ok) return `the machine refuses it (${turn.where}: ${turn.defect})`;
+    this.snapshot = turn.state;
+    for (const effect of turn.effects) {
+      if (effect.type === "start") {
+        this.#lines.push({ invoke: effect.invoke, step: effect.step, output: null, told: null, abandoned: false });
+      } else if (effect.type === "timer") this.#timers.set(effect.id, effect.event);
+      else if (effect.type === "timer_cancel") this.#timers.delete(effect.id);
+    }
+    return null;
+  }
+
+  /** What the machine saw of the run then. */
+  #view(): MachineView {
+    const results: Record<string, Json> = {};
+    const invocations = new Map<string, string>();
+    for (const { invoke, step, output, told, abandoned } of this.#lines) {
+      if (told === "outcome") results[step] = output;
+      if (told === null && !abandoned) invocations.set(invoke, step);
+    }
+    return { input: this.#run.record.input, results, invocations };
+  }
+}
