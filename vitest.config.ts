@@ -19,6 +19,9 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
   };
 }
 
+/** Pure tests share one loading of what they test: loading it was most of their time. */
+const together = { isolate: false } as const;
+
 /** The whole integration suite again, on a server in cluster mode. */
 function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
@@ -49,13 +52,13 @@ export default defineConfig({
       thresholds: { 100: true },
     },
     projects: [
-      project("unit", { testTimeout: 60_000 }),
+      project("unit", { ...together, testTimeout: 60_000 }),
       project("types", {
         include: [],
         typecheck: { enabled: true, only: true, include: ["test/types/**/*.test.ts"], tsconfig: "tsconfig.types.json" },
       }),
       project("contract", onMemoryOnly ? {} : { globalSetup: globalRedis }),
-      project("simulation", { testTimeout: 60_000 }),
+      project("simulation", { ...together, testTimeout: 60_000 }),
       project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
       inCluster(1),
       inCluster(4),

@@ -5,7 +5,7 @@
  * `startWithinMs` after its grant was sent. K3 what is said after the driver gave a call up is handed in as late.
  */
 import type { CallOrder, Decision, Machine, Run } from "../core/index.ts";
-import { type EngineContext, identityOf, isDurable, trouble } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, untilAnswered } from "./context.ts";
 import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
@@ -94,13 +94,11 @@ export class Calls {
   async #disown({ commit, calls }: Decision): Promise<void> {
     if (commit === null) return;
     const revision = commit.expects + 1;
-    try {
-      const [entry] = await this.#context.store.log(commit.run, revision, revision);
-      if (entry?.digest !== commit.log.digest || entry.fence !== this.#held.ref.fence) return;
-      for (const order of calls) if (order.kind !== "probe") this.handIn(notCalled(order, "the lease was lost"));
-    } catch (error) {
-      trouble(this.#context, "disown", error);
-    }
+    const { store } = this.#context;
+    const read = await untilAnswered(this.#context, "disown", () => store.log(commit.run, revision, revision));
+    const entry = read?.answer[0];
+    if (entry?.digest !== commit.log.digest || entry.fence !== this.#held.ref.fence) return;
+    for (const order of calls) if (order.kind !== "probe") this.handIn(notCalled(order, "the lease was lost"));
   }
 
   #begin(order: CallOrder, sentAt: number, objection: string | null): void {

@@ -15,13 +15,11 @@ import {
   type Timed,
 } from "../core/index.ts";
 import type { CallSpec, SagaSpec, StepSpec } from "../saga/index.ts";
-import { type EngineContext, identityOf, isDurable, pause, trouble } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, pause, trouble, untilAnswered } from "./context.ts";
 import { handInLate, handInSettled } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
 import { handBackMs } from "./settings.ts";
-
-const permitTries = 3;
 
 type Permitted = Extract<PermitAnswer, { answer: "OK" }>;
 
@@ -65,16 +63,10 @@ export class StepRunner {
     return { run, seq, send, side, owner, token: ids.next(), leaseMs, windowMs: this.#windows.get(queue) ?? leaseMs };
   }
 
+  /** Asked until it is answered: a permit that was won and not heard of would look like a call that was made. */
   async #permit(command: PermitCommand): Promise<Timed<Permitted> | null> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const answer = await this.#context.store.permit(command);
-        return answer.answer === "OK" ? answer : null;
-      } catch (error) {
-        trouble(this.#context, "permit", error);
-        if (tries === permitTries || this.#context.isStopping()) return null;
-      }
-    }
+    const sent = await untilAnswered(this.#context, "permit", () => this.#context.store.permit(command));
+    return sent?.answer.answer === "OK" ? sent.answer : null;
   }
 
   /** It was won by a worker without that saga or version: another one shall have it, not at once. */

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { type ManualRun, PortRun, XStateRun } from "../support/machine-runs.ts";
 import { type Op, randomDraft, type Shape, shapeOf, shapes } from "../support/machines/index.ts";
 
-const numRuns = process.env["REPRISE_SIZE"] === "full" ? 300 : 20;
+const numRuns = { quick: 4, full: 300 }[process.env["REPRISE_SIZE"] ?? "short"] ?? 20;
 
 interface Trio {
   readonly xstate: XStateRun;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { CommitCommand, LeaseRef, SendCommand } from "../../../src/core/index.ts";
+import { RepriseError } from "../../../src/errors.ts";
 import { type ActionContext, fail, notApplied, saga, step } from "../../../src/saga/index.ts";
 import { benchTop, settings, wrapped } from "./bench-top.ts";
 
@@ -215,12 +216,18 @@ test("a grant of a commit that was refused after being sent twice is disowned on
     const { line, seen } = threeSteps();
     const sent: SendCommand[] = [];
     let tries = 0;
+    let reads = 0;
     const top = benchTop(
       [line],
       wrapped((store) => ({
         send: async (command: SendCommand) => {
           sent.push(command);
           return await store.send(command);
+        },
+        log: async (run, from, to) => {
+          reads += 1;
+          if (reads === 1) throw new RepriseError("STORE_UNAVAILABLE", "no answer");
+          return await store.log(run, from, to);
         },
         commit: async (command: CommitCommand) => {
           if (command.lease.owner === "thief" || command.commit.record.rows < 2) return await store.commit(command);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { SendCommand, Store } from "../../../src/core/index.ts";
+import { RepriseError } from "../../../src/errors.ts";
 import { type ActionContext, saga, step } from "../../../src/saga/index.ts";
 import { benchTop, settings, wrapped } from "./bench-top.ts";
 
@@ -116,6 +117,30 @@ test("a permit that was won too late, or by a worker that stops, is answered wit
   await top.worker({ queues: ["gpu"] }).start();
   const run = await top.start(film, { n: 1 });
   await top.clock.advance(6_000);
+  expect(sent[0]?.body).toMatchObject({ type: "settle", result: { kind: "not_called" } });
+  expect(ids).toHaveLength(1);
+  expect(await top.store.read(run)).toMatchObject({ status: "completed" });
+});
+
+test("a permit whose answers were lost for a while is answered with not called, and the call is made once", async () => {
+  let lost = 5;
+  const { film, ids, sent, over } = routed(() => undefined, "once");
+  const top = benchTop(
+    [film],
+    wrapped((store) => ({
+      ...over(store),
+      permit: async (command) => {
+        const answer = await store.permit(command);
+        if (lost > 0) await new Promise<void>((resolve) => void top.clock.after(600, resolve));
+        lost -= 1;
+        if (lost >= 0) throw new RepriseError("STORE_UNAVAILABLE", "no answer");
+        return answer;
+      },
+    })),
+  );
+  await top.worker({ queues: ["gpu"] }).start();
+  const run = await top.start(film, { n: 1 });
+  await top.clock.advance(20_000);
   expect(sent[0]?.body).toMatchObject({ type: "settle", result: { kind: "not_called" } });
   expect(ids).toHaveLength(1);
   expect(await top.store.read(run)).toMatchObject({ status: "completed" });
