@@ -1,0 +1,104 @@
+/**
+ * The three answers an operator needs of any run (requirement of the product's first readers): where did it stop, what was
+ * attempted outside, and what may safely be tried again. As data, and as text that needs no glossary.
+ */
+import type { Json } from "../saga/index.ts";
+import type { RunRecord } from "./run.ts";
+import { hasEnded } from "./run.ts";
+import { type CallVerdict, type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
+
+/** What is known of a call that was sent. */
+export type Known = "happened" | "did not happen" | "may have happened" | "under way";
+
+export interface Attempt extends CallVerdict {
+  readonly known: Known;
+}
+
+export interface Explanation {
+  /** Where it stopped, or what it is doing. */
+  readonly where: { readonly status: RunRecord["status"]; readonly state: Json; readonly text: string };
+  /** Every call that was sent, actions and compensations, oldest row first. */
+  readonly attempted: readonly Attempt[];
+  readonly verdict: RunVerdict;
+  /** The three answers, a paragraph each. */
+  readonly text: string;
+}
+
+/** Explains a run. */
+export function explain(judged: Judged): Explanation {
+  const { record } = judged;
+  const verdict = verdictOf(judged);
+  const attempted = verdict.calls.flatMap((call) => attemptOf(judged, call));
+  const where = { status: record.status, state: record.snapshot?.value ?? null, text: whereOf(record) };
+  const paragraphs = [
+    `Where: ${where.text}.`,
+    `Attempted: ${attempted.length === 0 ? "nothing was sent" : attempted.map(attemptInWords).join("; ")}.`,
+    `Safe now: ${safeInWords(verdict)}.`,
+  ];
+  return { where, attempted, verdict, text: paragraphs.join("\n") };
+}
+
+function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {
+  const row = rows[verdict.seq - 1];
+  const call = verdict.side === "action" ? row?.call : row?.undo?.call;
+  if (call == null || call.firstSentRevision === null) return [];
+  return [{ ...verdict, known: knownOf(verdict) }];
+}
+
+function knownOf({ state, course }: CallVerdict): Known {
+  switch (state) {
+    case "succeeded":
+      return "happened";
+    case "not_applied":
+    case "withdrawn":
+      return "did not happen";
+    case "sent":
+    case "offered":
+      return "under way";
+    case "unknown":
+      return "may have happened";
+    case "planned":
+      return course === "call" ? "did not happen" : "may have happened";
+  }
+}
+
+// ---- in words
+
+function whereOf(record: RunRecord): string {
+  const { id, saga, version, status, snapshot, review, cause, rollback } = record;
+  const run = `run ${id} of ${saga} version ${version}`;
+  const state = snapshot === null ? "has not begun" : `is in ${JSON.stringify(snapshot.value)}`;
+  if (hasEnded(status)) {
+    const why = cause === null ? "" : ` (${cause.message})`;
+    return `${run} ended ${status}${why}${rollback === "none" ? "" : `, roll-back ${rollback}`}`;
+  }
+  switch (status) {
+    case "needs_review":
+      return `${run} ${state} and is parked for a person: ${review?.message ?? "no reason is recorded"}`;
+    case "waiting":
+      return `${run} ${state} and waits for ${record.waitingFor ?? "something"}`;
+    case "paused":
+      return `${run} ${state} and is paused`;
+    case "unwinding":
+      return `${run} ${state} and is being undone (${cause?.message ?? record.unwind?.cause.message ?? "no cause is recorded"})`;
+    default:
+      return `${run} ${state} and goes on`;
+  }
+}
+
+function attemptInWords({ step, side, seq, operationId, known }: Attempt): string {
+  const what = side === "action" ? step : `the compensation of ${step}`;
+  return `${what} (row ${seq}, ${operationId}) ${known === "under way" ? "is under way" : known}`;
+}
+
+const inWords: Readonly<Record<RunVerdict["verdict"], string>> = {
+  RESUME_SAFE: "it can go on",
+  RETRY_SAFE: "it can go on, and what is in doubt may be repeated",
+  PROBE_FIRST: "nothing is repeated before the other side was asked",
+  HUMAN_REQUIRED: "nothing is repeated before a person has decided",
+  BLOCKED: "nothing can go on before what is missing is there",
+};
+
+function safeInWords({ verdict, reasons }: RunVerdict): string {
+  return `${inWords[verdict]} (${verdict}): ${reasons.join("; ")}`;
+}

@@ -1,0 +1,218 @@
+/**
+ * What may safely be done with a run as it lies there: a judgement of every call, and one of the whole (design section 8).
+ * Three questions in this order: is what is needed there; are the calls journaled; is a repeat proven harmless? Where the
+ * last one has no answer, nothing automatic goes on. Reads only; the engine's own rules (`find-out.ts`, `unwind.ts`) act.
+ *
+ * Invariant: J1 a call is never judged safer here than the engine would treat it.
+ */
+import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
+import { operationId } from "./ids.ts";
+import type { Machine } from "./machine-port.ts";
+import { isStuck } from "./reviews.ts";
+import { callOf, doubtOf, effectiveClass, mayRepeat, type Side } from "./rows.ts";
+import type { Call, CallState, Review, Row, RunRecord } from "./run.ts";
+import { hasEnded } from "./run.ts";
+
+/**
+ * `RESUME_SAFE` no effect is in doubt; `RETRY_SAFE` one is, and may be repeated; `PROBE_FIRST` the other side can be asked;
+ * `HUMAN_REQUIRED` only a person can say; `BLOCKED` something is missing that no answer replaces.
+ */
+export type Verdict = "RESUME_SAFE" | "RETRY_SAFE" | "PROBE_FIRST" | "HUMAN_REQUIRED" | "BLOCKED";
+
+/**
+ * What going on means for one call: its recorded outcome is used (`reuse`), it is made for the first time (`call`), made
+ * again under the same operation id (`repeat`), waited for while it is under way (`wait`), left without knowing whether it happened because its step says so (`leave`),
+ * asked about (`probe`), put to a person (`human`), or not possible (`refuse`).
+ */
+export type Course = "reuse" | "call" | "repeat" | "wait" | "leave" | "probe" | "human" | "refuse";
+
+export interface CallVerdict {
+  readonly seq: number;
+  readonly step: string;
+  readonly occurrence: number;
+  readonly side: Side;
+  readonly operationId: string;
+  readonly state: CallState;
+  /** The class in force: the stricter of the one at the first sending and today's. */
+  readonly effect: EffectClass;
+  readonly course: Course;
+  /** In plain words. */
+  readonly reason: string;
+}
+
+export interface RunVerdict {
+  readonly verdict: Verdict;
+  /** Why, in plain words; never empty. */
+  readonly reasons: readonly string[];
+  /** Every call of the ledger, in the order of its rows; the compensation of a row comes after its action. */
+  readonly calls: readonly CallVerdict[];
+  /** What it was judged on: it says nothing about a later revision or another structure. */
+  readonly revision: number;
+  readonly hash: string;
+  /** Store time, ms. */
+  readonly at: number;
+}
+
+export interface Judged {
+  readonly namespace: string;
+  readonly record: RunRecord;
+  readonly rows: readonly Row[];
+  /** `null`: the saga is not there, or not in the structure the run is pinned to. */
+  readonly machine: Machine | null;
+  readonly now: number;
+}
+
+/** Judges a run. */
+export function verdictOf(judged: Judged): RunVerdict {
+  const { record, rows, now } = judged;
+  const calls = rows.flatMap((row) => callsOf(judged, row));
+  const { verdict, reasons } = sumUp(judged, calls);
+  return { verdict, reasons, calls, revision: record.revision, hash: record.hash, at: now };
+}
+
+// ---- one call
+
+interface Judgement {
+  readonly course: Course;
+  readonly reason: string;
+}
+
+function callsOf(judged: Judged, row: Row): readonly CallVerdict[] {
+  const sides: readonly Side[] = row.undo?.call == null ? ["action"] : ["action", "undo"];
+  return sides.map((side) => callVerdict(judged, row, side));
+}
+
+function callVerdict(judged: Judged, row: Row, side: Side): CallVerdict {
+  const { namespace, record, machine, now } = judged;
+  const { seq, step, occurrence } = row;
+  // `callsOf` names only the sides that have a call.
+  const call = callOf(row, side) as Call;
+  const spec = machine?.saga.steps[step];
+  const effect = spec === undefined ? call.effect : effectiveClass(call, sideOf(spec, side));
+  const isUnwanted = side === "action" && (record.unwind !== null || row.abandoned);
+  const { course, reason } = judge({ row, side, call, step: spec, isUnwanted, now });
+  const id = operationId(namespace, record, row, side);
+  return { seq, step, occurrence, side, operationId: id, state: call.state, effect, course, reason };
+}
+
+interface Case {
+  readonly row: Row;
+  readonly side: Side;
+  readonly call: Call;
+  readonly step: StepSpec | undefined;
+  /** The run goes back, or went on without it: nobody wants the action for its own sake. */
+  readonly isUnwanted: boolean;
+  readonly now: number;
+}
+
+function sideOf(step: StepSpec, side: Side) {
+  return side === "action" ? step : (step.compensation ?? step);
+}
+
+function judge(it: Case): Judgement {
+  const { row, side, call } = it;
+  switch (call.state) {
+    case "succeeded":
+      return side === "action" && row.unusable
+        ? { course: "human", reason: "it happened, but its output does not fit its schema" }
+        : { course: "reuse", reason: "its outcome is recorded" };
+    case "not_applied":
+      return { course: "reuse", reason: "it is recorded that it did not happen" };
+    case "withdrawn":
+      return { course: "reuse", reason: "it was withdrawn before it was sent" };
+    case "planned":
+    case "offered":
+    case "sent":
+    case "unknown":
+      return judgeOpen(it);
+  }
+}
+
+function judgeOpen(it: Case): Judgement {
+  const { row, side, call, step } = it;
+  if (row.undo?.state === "skipped" || row.undo?.state === "accepted") {
+    return { course: "reuse", reason: `a person has decided: ${row.undo.reason ?? row.undo.state}` };
+  }
+  if (step === undefined) return { course: "refuse", reason: `the saga as it is here has no step ${row.step}` };
+  if (side === "undo" && step.compensation === null) {
+    return { course: "refuse", reason: `${row.step} has no compensation in the saga as it is here` };
+  }
+  const input = decodeInput(step, row.input);
+  if (!input.ok) return { course: "refuse", reason: `its recorded input does not fit its schema: ${input.problem}` };
+  if (isStuck(call))
+    return { course: "human", reason: call.error?.message ?? "its workers died during it, again and again" };
+  if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
+    return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
+  }
+  const isUnsent = call.state === "planned" || call.state === "offered";
+  if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
+  return (it.isUnwanted ? judgeUnwanted(it, step) : null) ?? judgeDoubt(it, step);
+}
+
+/** What may have happened and is not wanted is undone or left as its step declares (`owed.ts`); `null`: as any other. */
+function judgeUnwanted({ row }: Case, step: StepSpec): Judgement | null {
+  if (step.hasProbe) return { course: "probe", reason: "it is not wanted any more, and the other side can be asked" };
+  if (step.pivot)
+    return { course: "human", reason: "it may be the point of no return, and the other side cannot be asked" };
+  if (row.abandoned && step.onAbandon === "keep")
+    return { course: "leave", reason: "it is kept where it is left (onAbandon)" };
+  if (step.compensation === null) return { course: "leave", reason: `it is not undone: ${step.noCompensation}` };
+  if (step.compensateIfUnknown) return { course: "leave", reason: "it is undone whether it happened or not" };
+  return step.settle ? null : { course: "human", reason: "it may not be repeated to settle what it did (settle)" };
+}
+
+/** It may have happened. */
+function judgeDoubt({ side, call, now }: Case, step: StepSpec): Judgement {
+  const spec = sideOf(step, side);
+  const effect = effectiveClass(call, spec);
+  if (mayRepeat(call, spec, now)) return { course: "repeat", reason: harmless[effect] };
+  const why =
+    effect === "keyed" ? "the other side may have forgotten its key by now" : "nothing protects against doing it twice";
+  return spec.hasProbe
+    ? { course: "probe", reason: `${why}, and the other side can be asked` }
+    : { course: "human", reason: `${why}, and the other side cannot be asked` };
+}
+
+const harmless: Readonly<Record<EffectClass, string>> = {
+  none: "it changes nothing outside",
+  idempotent: "doing it again leaves the same result",
+  keyed: "the other side still knows its key and answers a repeat with the first result",
+  // `mayRepeat` never says so.
+  once: "",
+};
+
+// ---- the run
+
+const worst: readonly (readonly [Course, Verdict])[] = [
+  ["refuse", "BLOCKED"],
+  ["human", "HUMAN_REQUIRED"],
+  ["probe", "PROBE_FIRST"],
+  ["repeat", "RETRY_SAFE"],
+];
+
+function sumUp({ record, machine }: Judged, calls: readonly CallVerdict[]): Pick<RunVerdict, "verdict" | "reasons"> {
+  if (hasEnded(record.status)) return { verdict: "RESUME_SAFE", reasons: [`it has ended (${record.status})`] };
+  if (machine === null) {
+    const saga = `${record.saga} version ${record.version} with structure ${record.hash}`;
+    return { verdict: "BLOCKED", reasons: [`the saga is not here: ${saga}`] };
+  }
+  const blocked = record.snapshot === null ? null : machine.blocked(record.snapshot);
+  if (blocked !== null) return { verdict: "BLOCKED", reasons: [`its state cannot be restored: ${blocked}`] };
+  const question = record.review !== null && asksMore(record.review) ? [record.review.message] : [];
+  for (const [course, verdict] of worst) {
+    const found = calls.filter((call) => call.course === course).map(inWords);
+    const reasons = course === "human" ? [...question, ...found] : found;
+    if (reasons.length > 0) return { verdict, reasons };
+  }
+  const underWay = calls.filter((call) => call.course === "wait").map(inWords);
+  return { verdict: "RESUME_SAFE", reasons: underWay.length > 0 ? underWay : ["no effect of it is in doubt"] };
+}
+
+/** Is the question about more than what became of a call? That is judged by the call itself. */
+function asksMore({ reason }: Review): boolean {
+  return reason !== "unknown_outcome" && reason !== "halted";
+}
+
+function inWords({ seq, step, side, reason }: CallVerdict): string {
+  return `${side === "action" ? step : `the compensation of ${step}`} (row ${seq}): ${reason}`;
+}
