@@ -9,9 +9,9 @@ import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
 import { leaveEvidence, type Observed } from "../support/evidence.ts";
 import { type FaultConnections, faultConnections } from "../support/fault-connect.ts";
+import { settings, tenant } from "../support/fault-plan.ts";
 import { waitFor } from "../support/processes.ts";
 import { type Mischief, type SagaName, sagas } from "./scenarios-sagas.ts";
-import { settings, tenant } from "./scenarios-words.ts";
 
 export interface PlayOptions {
   readonly namespace: string;
