@@ -8,9 +8,9 @@ import { toldOf } from "../support/fault-crash.ts";
 import type { Room } from "../support/fault-room.ts";
 import { done } from "../support/fault-sagas.ts";
 import { Stage } from "../support/fault-stage.ts";
-import { owned, waitFor } from "../support/processes.ts";
+import { waitFor } from "../support/processes.ts";
 import type { Match } from "../support/tcp-link.ts";
-import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 const isFull = process.env["REPRISE_SIZE"] === "full";
 /** How long BullMQ's read of a queue blocks; that bounds how long a silence may go unnoticed. */
@@ -25,14 +25,10 @@ const cutCommands = isFull ? 50 : 10;
 const database = 5;
 
 let stage: Stage;
-const proxies = owned();
 beforeAll(async () => {
   stage = await Stage.open();
 });
-afterAll(async () => {
-  await stage.close();
-  await proxies.release();
-});
+afterAll(() => stage.close());
 
 interface Served {
   readonly room: Room;
@@ -42,10 +38,9 @@ interface Served {
 
 /** A room, and a worker process of its own that serves nothing else. */
 async function served(name: string): Promise<Served> {
-  const { host, port, url } = stage.redis;
-  const proxy = proxies.own(await startTcpProxy({ target: { host, port } }));
+  const proxy = await stage.proxy();
   const [room, worker] = await Promise.all([
-    stage.room(name, `${url}/${database}`),
+    stage.room(name, `${stage.redis.url}/${database}`),
     stage.worker(null, `${proxy.url}/${database}`),
   ]);
   await worker.serve(name);

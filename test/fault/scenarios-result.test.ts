@@ -7,8 +7,8 @@ import { tenant } from "../support/fault-plan.ts";
 import type { Room } from "../support/fault-room.ts";
 import { done } from "../support/fault-sagas.ts";
 import { Stage } from "../support/fault-stage.ts";
-import { owned, waitFor } from "../support/processes.ts";
-import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { waitFor } from "../support/processes.ts";
+import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 /** How soon a client that waits reads again, whatever it hears. */
 const rereadMs = 2_000;
@@ -17,14 +17,10 @@ const slackMs = 3_000;
 const times = process.env["REPRISE_SIZE"] === "full" ? 5 : 1;
 
 let stage: Stage;
-const proxies = owned();
 beforeAll(async () => {
   stage = await Stage.open();
 });
-afterAll(async () => {
-  await stage.close();
-  await proxies.release();
-});
+afterAll(() => stage.close());
 
 interface Waiting {
   readonly room: Room;
@@ -41,7 +37,7 @@ const subscription = ({ words: [command] }: { readonly words: readonly string[] 
 
 /** A run whose last call is under way, and a client that waits for its end and was promised word of it. */
 async function waiting(name: string): Promise<Waiting> {
-  const proxy = proxies.own(await startTcpProxy({ target: { host: stage.redis.host, port: stage.redis.port } }));
+  const proxy = await stage.proxy();
   const [room, worker] = await Promise.all([stage.room(name, proxy.url), stage.rescuer()]);
   await worker.serve(name);
   const operationId = room.operationOf("approve");

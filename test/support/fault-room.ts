@@ -2,7 +2,6 @@
  * One namespace of a fault test: its runs, the client that starts them and keeps its history, what the world saw of them,
  * and whether it all agrees. Does not own processes (fault-stage.ts), nor what is right (checker.ts).
  */
-import { expect } from "vitest";
 import { type Client, connectedClient } from "../../src/client/index.ts";
 import {
   hashOf,
@@ -17,7 +16,7 @@ import {
 import { systemClock, systemIds } from "../../src/engine/index.ts";
 import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "./checker.ts";
-import { leaveEvidence, type Observed } from "./evidence.ts";
+import { leaveProof, type Observed } from "./evidence.ts";
 import { type FaultConnections, faultConnections } from "./fault-connect.ts";
 import { settings, tenant } from "./fault-plan.ts";
 import { over } from "./fault-ports.ts";
@@ -207,12 +206,12 @@ export class Room {
     return await check({ namespace, sagas: specs, world, store, client, ...queued });
   }
 
-  /** The three witnesses agree, and evidence is left for the ids. */
-  async prove(ids: string | readonly string[], { killed, checks }: Pick<Observed, "killed" | "checks">): Promise<void> {
-    const report = await this.check();
-    expect(report.violations).toEqual([]);
-    const { arrivals, effects } = report;
-    const seen = killed === undefined ? { arrivals, effects } : { killed, arrivals, effects };
-    leaveEvidence(ids, { ...seen, checks: [...checks, ...report.checks] });
+  /** The three witnesses (with `queued`, the queue as well) agree, and evidence is left for the ids. */
+  async prove(
+    ids: string | readonly string[],
+    seen: Pick<Observed, "killed" | "checks">,
+    options: { readonly queued?: boolean } = {},
+  ): Promise<void> {
+    leaveProof(ids, await this.check(options), seen);
   }
 }

@@ -18,6 +18,7 @@ import { Room } from "./fault-room.ts";
 import { profiles } from "./fault-sagas.ts";
 import { owned, type SpawnOptions, waitFor } from "./processes.ts";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 export interface StageOptions {
   readonly redis?: RedisServerOptions;
@@ -81,6 +82,12 @@ export class Stage {
     this.#rooms.set(namespace, room);
     await room.open();
     return room;
+  }
+
+  /** Another way to its Redis, for whoever is to have trouble on it. */
+  async proxy(): Promise<TcpProxy> {
+    const { host, port } = this.redis;
+    return this.#owned.own(await startTcpProxy({ target: { host, port } }));
   }
 
   /** A worker process that serves nothing yet. */
