@@ -191,7 +191,7 @@ export interface Store {
   /** Gives the lease back; `due` is when the run next wants attention (`null`: not by itself). */
   release(lease: LeaseRef, seen: number, due: number | null): Promise<Timed<ReleaseAnswer>>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
-  /** Runs overdue in one shard, at most `limit`; each is given a grace before it is answered again. */
+  /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
   due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
   permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
   renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;

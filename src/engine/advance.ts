@@ -5,7 +5,7 @@
  * Invariants: A1 one loop, one mailbox; at most one commit is in flight, and what arrives meanwhile is folded, in order of
  * arrival, into the next. A2 a commit without an answer is sent again unchanged until it is answered; it is never read
  * back and decided anew. A3 a call is begun only after the commit that grants it was acknowledged, within `startWithinMs`
- * of sending it, inside the lease's trust, with no cancel, pause or stop at hand; else the grant is given back as "not
+ * of the time it is dated, inside the lease's trust, with no cancel, pause or stop at hand; else the grant is given back as "not
  * called". A4 told FENCED or STALE it commits nothing any more and hands in what it learns as late results. A5 `now` is
  * the time of the last answer plus the monotonic time since; it never comes from a wall clock.
  */
@@ -23,7 +23,7 @@ import {
   type Timed,
 } from "../core/index.ts";
 import { Calls } from "./calls.ts";
-import { type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
+import { type Answered, type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
 import { highest, Mailbox } from "./mailbox.ts";
 import type { OutcomeFact } from "./outcome.ts";
@@ -39,7 +39,7 @@ export interface Acquired {
 
 /** What became of a decision: written (or there was nothing to write), refused with something new, or the run is lost. */
 type Written =
-  | { readonly is: "written"; readonly sentAt: number; readonly inbox: readonly InboxEntry[] }
+  | { readonly is: "written"; readonly grantedAt: number; readonly inbox: readonly InboxEntry[] }
   | { readonly is: "again"; readonly facts: readonly DriverFact[] }
   /** `maybe`: it was sent more than once and may have landed before the run was lost. */
   | { readonly is: "lost"; readonly maybe: Decision | null };
@@ -167,16 +167,17 @@ export class Driver implements LeaseHolder {
     const sentAt = clock.monotonicMs();
     const { commit } = decision;
     this.#givingBack = false;
-    if (commit === null) return { is: "written", sentAt, inbox: nothingNew };
+    if (commit === null) return { is: "written", grantedAt: sentAt, inbox: nothingNew };
     const sent = await this.#send(commit);
     if (sent === null) return { is: "lost", maybe: null };
-    const { answer: reply, resent } = sent;
+    const { answer: reply, askedAt, resent } = sent;
     this.#time.heard(reply.now);
     switch (reply.answer) {
       case "OK":
       case "DUP":
         leases.confirm(this.#held, sentAt);
-        return { is: "written", sentAt, inbox: reply.inbox };
+        // Its deadlines count from its `now`, which is as old as the last answer was late: no call may outlive them.
+        return { is: "written", grantedAt: askedAt - (reply.now - commit.now), inbox: reply.inbox };
       case "INBOX":
         this.#mail.knows(reply.inbox);
         return { is: "again", facts: [{ type: "inbox", entries: reply.inbox }] };
@@ -191,7 +192,7 @@ export class Driver implements LeaseHolder {
     }
   }
 
-  #send(commit: Commit): Promise<{ readonly answer: Timed<CommitAnswer>; readonly resent: boolean } | null> {
+  #send(commit: Commit): Promise<Answered<Timed<CommitAnswer>> | null> {
     const { store, settings } = this.#context;
     const command = { lease: this.#held.ref, commit, leaseMs: settings.leaseMs };
     this.#givingBack = commit.release;
@@ -207,7 +208,7 @@ export class Driver implements LeaseHolder {
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
-    this.#calls.begin(decision, written.sentAt, this.#objection(written.inbox));
+    this.#calls.begin(decision, written.grantedAt, this.#objection(written.inbox));
     this.#mail.postEntries(written.inbox);
     if (decision.offers.length > 0) await this.#offer(decision.offers);
     if (then === "released") return true;

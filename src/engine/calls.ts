@@ -2,7 +2,7 @@
  * The calls one driver has under way. Owns: may a granted call still be begun, and who hears what came of it. Invariants:
  * K1 of every order exactly one outcome is learnt, "not called" included; a probe that was not asked is simply not in
  * flight, so core orders it again. K2 no call is begun while stopping, outside the lease's trust, or later than
- * `startWithinMs` after its grant was sent. K3 what is said after the driver gave a call up is handed in as late.
+ * `startWithinMs` after the time its grant is dated. K3 what is said after the driver gave a call up is handed in as late.
  */
 import type { CallOrder, Decision, Machine, Run } from "../core/index.ts";
 import { type EngineContext, identityOf, isDurable, untilAnswered } from "./context.ts";
@@ -47,10 +47,10 @@ export class Calls {
     return this.#flights.size === 0 ? none : new Set([...this.#flights].map((flight) => flight.key));
   }
 
-  /** Begins the calls of a decision whose grant was sent at `sentAt`, unless there is an objection. */
-  begin(decision: Decision, sentAt: number, objection: string | null): void {
+  /** Begins the calls of a decision whose grant is as old as `grantedAt`, unless there is an objection. */
+  begin(decision: Decision, grantedAt: number, objection: string | null): void {
     this.#run = decision.run;
-    for (const order of decision.calls) this.#begin(order, sentAt, objection);
+    for (const order of decision.calls) this.#begin(order, grantedAt, objection);
   }
 
   abort(key: string): void {
@@ -101,28 +101,28 @@ export class Calls {
     for (const order of calls) if (order.kind !== "probe") this.handIn(notCalled(order, "the lease was lost"));
   }
 
-  #begin(order: CallOrder, sentAt: number, objection: string | null): void {
-    const refusal = objection ?? this.#refusal(sentAt);
+  #begin(order: CallOrder, grantedAt: number, objection: string | null): void {
+    const refusal = objection ?? this.#refusal(grantedAt);
     if (refusal !== null) return this.#refuse(order, refusal);
     const flight: Flight = { key: `${order.kind}:${order.seq}`, order, invocation: null, aborted: false };
     this.#flights.add(flight);
-    if (order.barrier && this.#context.needsBarrier) this.#context.background(this.#afterBarrier(flight, sentAt));
+    if (order.barrier && this.#context.needsBarrier) this.#context.background(this.#afterBarrier(flight, grantedAt));
     else this.#call(flight);
   }
 
-  async #afterBarrier(flight: Flight, sentAt: number): Promise<void> {
+  async #afterBarrier(flight: Flight, grantedAt: number): Promise<void> {
     const durable = await isDurable(this.#context);
-    const refusal = durable ? this.#refusal(sentAt) : "store_not_durable";
+    const refusal = durable ? this.#refusal(grantedAt) : "store_not_durable";
     if (refusal === null && !flight.aborted) return this.#call(flight);
     this.#land(flight);
     this.#refuse(flight.order, refusal ?? "aborted");
   }
 
-  #refusal(sentAt: number): string | null {
+  #refusal(grantedAt: number): string | null {
     const { clock, settings } = this.#context;
     const now = clock.monotonicMs();
     if (this.#context.isStopping()) return "the worker is stopping";
-    if (now - sentAt > settings.startWithinMs) return "it was too late to begin";
+    if (now - grantedAt > settings.startWithinMs) return "it was too late to begin";
     return this.#held.isTrusted(now) ? null : "the lease was not trusted";
   }
 

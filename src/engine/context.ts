@@ -83,6 +83,13 @@ export function within(clock: Clock, ms: number, work: Promise<unknown>): Promis
   });
 }
 
+export interface Answered<Answer> {
+  readonly answer: Answer;
+  /** When the sending was begun that was answered. */
+  readonly askedAt: number;
+  readonly resent: boolean;
+}
+
 /**
  * Sends one request again, unchanged, until it is answered or the process ends (`null`). It must be idempotent. Throws only
  * what sending it again cannot change: a refusal by name.
@@ -91,11 +98,12 @@ export async function untilAnswered<Answer>(
   context: EngineContext,
   where: string,
   request: () => Promise<Answer>,
-): Promise<{ readonly answer: Answer; readonly resent: boolean } | null> {
+): Promise<Answered<Answer> | null> {
   let delay: number = resendMs.first;
   for (let resent = false; ; resent = true) {
+    const askedAt = context.clock.monotonicMs();
     try {
-      return { answer: await request(), resent };
+      return { answer: await request(), askedAt, resent };
     } catch (error) {
       trouble(context, where, error);
       if (context.isOver()) return null;

@@ -2,8 +2,8 @@
  * Finds what nobody is at: overdue runs (lost jobs, lapsed leases and permits, timers, inboxes) and owners whose process is
  * gone. Any number of workers may do it. Owns when to look and when not to; the store says what is overdue.
  *
- * Invariants: E1 a worker that was held up for more than half a lease (frozen store, paused machine, a store clock that
- * jumped) takes nothing for one lease, so that owners come first (L2). E2 an owner is dead when its pulse was missing in two
+ * Invariants: E1 a worker that was held up for more than half a lease (a store that is frozen or away, a paused machine, a
+ * store clock that jumped) takes nothing until one lease after it is over, so that owners come first (L2). E2 an owner is dead when its pulse was missing in two
  * polls at least `pulseGapMs` apart. E3 a sweep that was full is followed by another at once.
  */
 import type { OwnerRef } from "../core/index.ts";
@@ -15,7 +15,7 @@ const jumpSlackMs = 1_000;
 
 interface ShardSweep {
   busy: boolean;
-  /** Monotonic and store time of the last sweep that was answered. */
+  /** Monotonic and store time of the last answer. */
   at: number;
   now: number | null;
 }
@@ -84,12 +84,9 @@ export class Reconciler {
   async #sweepOnce(shard: number, sweep: ShardSweep): Promise<boolean> {
     const { store, wakeUps, clock } = this.#context;
     this.#notice(sweep, clock.monotonicMs());
-    if (this.#stopped || clock.monotonicMs() < this.#heldUntil) {
-      sweep.at = clock.monotonicMs();
-      sweep.now = null; // the two clocks are compared between two sweeps in a row only
-      return false;
-    }
-    const answer = await store.due(shard, sweepLimit);
+    if (this.#stopped) return false;
+    const isHeld = clock.monotonicMs() < this.#heldUntil;
+    const answer = await store.due(shard, isHeld ? 0 : sweepLimit); // 0: only whether the store is there again
     const now = clock.monotonicMs();
     this.#notice(sweep, now);
     this.#noticeJump(sweep, now, answer.now);
@@ -103,22 +100,21 @@ export class Reconciler {
   /** Was this worker held up since its last sweep? */
   #notice(sweep: ShardSweep, now: number): void {
     const { sweepMs, leaseMs } = this.#context.settings;
-    if (now - sweep.at > sweepMs + leaseMs / 2) this.#hold(sweep, now, "this worker was held up");
+    if (now - sweep.at > sweepMs + leaseMs / 2) this.#hold(now, "this worker was held up");
   }
 
   #noticeJump(sweep: ShardSweep, now: number, storeNow: number): void {
     if (sweep.now === null) return;
     const passed = storeNow - sweep.now;
-    if (passed > 2 * (now - sweep.at) + jumpSlackMs) this.#hold(sweep, now, `the store's clock jumped by ${passed} ms`);
+    if (passed > 2 * (now - sweep.at) + jumpSlackMs) this.#hold(now, `the store's clock jumped by ${passed} ms`);
   }
 
-  #hold(sweep: ShardSweep, now: number, why: string): void {
-    const { leaseMs, sweepMs } = this.#context.settings;
-    sweep.at = now;
-    sweep.now = null;
-    if (now + leaseMs - this.#heldUntil < sweepMs) return;
+  #hold(now: number, why: string): void {
+    const { leaseMs } = this.#context.settings;
+    const isNews = now >= this.#heldUntil;
     this.#heldUntil = now + leaseMs;
     this.#missing.clear();
+    if (!isNews) return;
     trouble(this.#context, "sweep", new Error(`${why}: nothing is taken over for ${leaseMs} ms`));
   }
 

@@ -2,7 +2,8 @@ import type { Clock } from "../core/index.ts";
 
 /**
  * The store's time as one holder knows it: what the last answer said plus the monotonic time since that answer was
- * received. So it is never ahead of the store's own time (clock drift apart), and the wall clock is never asked.
+ * received. So it is never ahead of the store's own time (clock drift apart), but behind by as much as that answer was late;
+ * the wall clock is never asked.
  */
 export class StoreTime {
   readonly #clock: Clock;

@@ -15,8 +15,8 @@ const maxStalledCount = 1_000_000;
 const retryDelayMs = 1_000;
 /** How often loops and connection are looked after. */
 const watchMs = 2_500;
-/** A connection that leaves a PING unanswered this long is opened again. */
-const silentMs = 5_000;
+/** A connection that leaves a PING unanswered this long is opened again: seen the second time it is looked after. */
+const silentMs = 4_000;
 
 export interface BullmqConsumersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */

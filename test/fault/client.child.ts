@@ -4,12 +4,13 @@
  */
 import { connectedClient } from "../../src/client/index.ts";
 import { systemClock, systemIds } from "../../src/engine/index.ts";
+import { listen, readOrders, say } from "../support/fault-child.ts";
 import { faultConnections } from "../support/fault-connect.ts";
-import { type ClientReply, type ClientRequest, Gate, readOrders, settings, tenant } from "../support/fault-plan.ts";
+import { type ClientReply, type ClientRequest, Gate, type Orders, settings, tenant } from "../support/fault-plan.ts";
 import { gatedClientPorts } from "../support/fault-ports.ts";
 import { sagas } from "../support/fault-sagas.ts";
 
-const orders = readOrders();
+const orders = readOrders<Orders>();
 const gate = new Gate(orders);
 
 async function answer({ namespace, saga, id, refuse, signal }: ClientRequest): Promise<string> {
@@ -27,18 +28,5 @@ async function answer({ namespace, saga, id, refuse, signal }: ClientRequest): P
   }
 }
 
-function say(reply: ClientReply): void {
-  process.send?.(reply);
-}
-
-process.on("message", (request: ClientRequest) => {
-  answer(request).then(
-    (answered) => say({ answered }),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(2);
-    },
-  );
-});
-process.once("disconnect", () => process.exit(0)); // whoever started it is gone
-say({ ready: true });
+listen(async (request: ClientRequest) => say<ClientReply>({ answered: await answer(request) }));
+say<ClientReply>({ ready: true });

@@ -4,19 +4,14 @@
  */
 import { existsSync } from "node:fs";
 import { z } from "zod";
-import { absent, happened, saga, stepsFor } from "../../src/index.ts";
-import { type CallOptions, type ServiceProfile, worldClient } from "../../src/testing/index.ts";
-import { type Orders, settings } from "./scenarios-words.ts";
-
-interface Made {
-  readonly ref: string;
-}
+import { saga, stepsFor } from "../../src/index.ts";
+import type { ServiceProfile } from "../../src/testing/index.ts";
+import { settings } from "../support/fault-plan.ts";
+import { type FaultServices, faultServices, Id, known, Ref, toId } from "../support/fault-services.ts";
+import type { Orders } from "./scenarios-words.ts";
 
 /** The outside as the steps see it. */
-export interface Outside {
-  make(service: string, args: { readonly id: string }, options: CallOptions): Promise<Made>;
-  undo(service: string, args: Made, options: CallOptions): Promise<unknown>;
-  find(service: string, options: CallOptions): Promise<Made | undefined>;
+interface Outside extends FaultServices {
   /** Blocks the event loop for 1.5 leases, and until the harness says that it was long enough. */
   spin(): void;
 }
@@ -40,32 +35,19 @@ export const profiles: Readonly<Record<string, ServiceProfile>> = {
 
 /** The services of the world at an address. */
 export function outsideAt({ world, spinEnds }: Pick<Orders, "world" | "spinEnds">): Outside {
-  const client = worldClient(world);
-  const made = (body: Readonly<Record<string, unknown>>): Made => ({ ref: String(body["ref"] ?? "") });
-  return {
-    make: async (service, args, options) => made(await client.op(service).call("do", args, options)),
-    undo: (service, args, options) => client.op(`undo-${service}`).call("do", { ...args }, options),
-    find: async (service, options) => {
-      const found = await client.op(service).find("do", options.operationId, options);
-      return found === undefined ? undefined : made(found);
-    },
-    spin: () => {
-      const began = performance.now();
-      const isOver = () => performance.now() - began > spinMs.least && existsSync(spinEnds);
-      while (!isOver() && performance.now() - began < spinMs.most);
-    },
+  const spin = () => {
+    const began = performance.now();
+    const isOver = () => performance.now() - began > spinMs.least && existsSync(spinEnds);
+    while (!isOver() && performance.now() - began < spinMs.most);
   };
+  return { ...faultServices(world), spin };
 }
 
 const { step } = stepsFor<Outside>();
-const Id = z.object({ id: z.string() });
 const Job = z.object({ id: z.string(), mischief: z.enum(["none", "abort", "spin"]) });
-const Ref = z.object({ ref: z.string() });
 const bounds = { timeout: "60s", lateness: "1s" } as const;
 /** Short, and never used up: a poller that goes on until somebody answers. */
 const poll = { attempts: 1_000, backoff: "fixed", initial: "200ms", max: "200ms", jitter: false } as const;
-
-const toId = ({ input }: { readonly input: z.infer<typeof Job> }) => ({ id: input.id });
 
 function errandNamed<const Name extends string>(name: Name) {
   return step(name, {
@@ -102,10 +84,7 @@ const charge = step("charge", {
     if (input.mischief === "spin") c.services.spin();
     return made;
   },
-  probe: async (c) => {
-    const found = await c.services.find("charge", c);
-    return found === undefined ? absent() : happened(found);
-  },
+  probe: async (c) => known(await c.services.find("charge", "make", c)),
   compensate: (c) => c.services.undo("charge", c.output, c),
   ...bounds,
 });

@@ -10,16 +10,18 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeWorld, serveFakeWorld, type WorldEntry } from "../../src/testing/index.ts";
+import { builtChildren } from "../support/fault-build.ts";
+import { withOrders } from "../support/fault-child.ts";
 import { type Child, type Exit, owned, spawnChild } from "../support/processes.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
-import { builtWorker } from "./scenarios-build.ts";
 import { Play } from "./scenarios-play.ts";
 import { profiles } from "./scenarios-sagas.ts";
-import { type Orders, ordersVariable, type Said, type Serve } from "./scenarios-words.ts";
+import type { Orders, Said, Serve } from "./scenarios-words.ts";
 
 /** Runs in the stated size only where that was asked for. */
 export const isFull = process.env["REPRISE_SIZE"] === "full";
 const bootMs = 60_000;
+const children = { worker: "test/fault/scenarios-worker.child.ts" };
 
 export interface SceneWorker {
   readonly child: Child;
@@ -42,13 +44,13 @@ export class Scene {
   readonly spinEnds: string;
   readonly #file: string;
   readonly #worldUrl: string;
-  readonly #built: string;
+  readonly #child: string;
   readonly #plays: Map<string, Play>;
   readonly #owned = owned();
   #stayer: Promise<SceneWorker> | null = null;
 
   private constructor(
-    parts: Pick<Scene, "redis" | "world" | "spinEnds"> & { file: string; worldUrl: string; built: string },
+    parts: Pick<Scene, "redis" | "world" | "spinEnds"> & { file: string; worldUrl: string; child: string },
     plays: Map<string, Play>,
   ) {
     this.redis = parts.redis;
@@ -56,14 +58,14 @@ export class Scene {
     this.spinEnds = parts.spinEnds;
     this.#file = parts.file;
     this.#worldUrl = parts.worldUrl;
-    this.#built = parts.built;
+    this.#child = parts.child;
     this.#plays = plays;
   }
 
   static async open(): Promise<Scene> {
     const directory = await mkdtemp(join(tmpdir(), "reprise-scene-"));
     const file = join(directory, "world.jsonl");
-    const [built, redis] = await Promise.all([builtWorker(), startRedisServer()]);
+    const [{ worker: child }, redis] = await Promise.all([builtChildren(children), startRedisServer()]);
     const plays = new Map<string, Play>();
     const world = new FakeWorld({
       file,
@@ -72,7 +74,7 @@ export class Scene {
     });
     const server = await serveFakeWorld(world);
     const scene = new Scene(
-      { redis, world, file, spinEnds: join(directory, "spin-ends"), worldUrl: server.url, built },
+      { redis, world, file, spinEnds: join(directory, "spin-ends"), worldUrl: server.url, child },
       plays,
     );
     scene.#owned.own({ close: () => rm(directory, { recursive: true, force: true }) });
@@ -92,7 +94,7 @@ export class Scene {
   /** A worker process that serves nothing yet. */
   async worker(): Promise<SceneWorker> {
     const orders: Orders = { redis: this.redis.url, world: this.#worldUrl, spinEnds: this.spinEnds };
-    const child = await spawnChild(this.#built, { env: { [ordersVariable]: JSON.stringify(orders) } });
+    const child = await spawnChild(this.#child, withOrders(orders));
     const worker = this.#owned.own(sceneWorker(child));
     await worker.hears("ready");
     return worker;

@@ -1,9 +1,9 @@
 /** SIGTERM at the worst moments: between two jobs, in the middle of failing calls, in the middle of short back-offs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { settings } from "../support/fault-plan.ts";
 import { waitFor } from "../support/processes.ts";
 import type { Play } from "./scenarios-play.ts";
 import { isFull, Scene, type SceneWorker } from "./scenarios-scene.ts";
-import { settings } from "./scenarios-words.ts";
 
 /** What BullMQ needs to notice a job whose lock is not renewed: the lock, and the next check for it. */
 const stallMs = 5_000 + 2_500;

@@ -3,10 +3,8 @@
  * ledger, and what the lost one learns later changes nothing. Played on the stage of the crash points.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveEvidence } from "../support/evidence.ts";
 import { begin, type Crashed, crashByPlan, crashByWorld, prove, rescue } from "../support/fault-crash.ts";
 import type { Plan } from "../support/fault-plan.ts";
-import type { Room } from "../support/fault-room.ts";
 import { Stage } from "../support/fault-stage.ts";
 
 const isFull = process.env["REPRISE_SIZE"] === "full";
@@ -62,7 +60,7 @@ describe("a worker that is lost during a charge", () => {
     const taken = log.findIndex(({ actor }) => actor === owner);
     expect(log.slice(taken).every(({ actor, fence }) => actor === owner && fence === 2)).toBe(true);
     expect((await room.counts())["fee"]).toMatchObject({ arrivals: 2, effects: 1 });
-    await agreed(room, "R007", [`pid ${victim.pid} stopped, then told of a reset connection, wrote nothing`]);
+    await room.prove("R007", { checks: [`pid ${victim.pid} stopped, then told of a reset connection, wrote nothing`] });
   });
 
   test("R065 killed at each moment around it: the ledger says whether it is called again, not the restored machine", async () => {
@@ -79,11 +77,3 @@ describe("a worker that is lost during a charge", () => {
     expect(asked).toEqual([true, ...moments.map(({ inDoubt }) => inDoubt)]);
   });
 });
-
-/** The three witnesses agree about a run, and evidence is left. */
-async function agreed(room: Room, id: string, checks: readonly string[]): Promise<void> {
-  const report = await room.check();
-  expect(report.violations).toEqual([]);
-  const { arrivals, effects } = report;
-  leaveEvidence(id, { arrivals, effects, checks: [...checks, ...report.checks] });
-}

@@ -1,10 +1,5 @@
 /** What a worker process of the scenarios is told when it starts, what it is asked by IPC, and what it says. */
-import type { Settings } from "../../src/config.ts";
-import { settings as faultSettings } from "../support/fault-plan.ts";
 
-export const ordersVariable = "REPRISE_SCENE";
-
-/** As JSON in the environment. */
 export interface Orders {
   readonly redis: string;
   readonly world: string;
@@ -32,9 +27,6 @@ export type Said =
   | { readonly said: "p12"; readonly run: string; readonly wake: number }
   /** This wake-up was fetched together with the completion before it, so by a process that is about to go. */
   | { readonly said: "prefetched"; readonly run: string };
-
-export const tenant = "t";
-export const settings: Settings = faultSettings;
 
 /** How a declaration was refused, and in which mode of Node and of XState. */
 export interface Refused {

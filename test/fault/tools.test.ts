@@ -344,6 +344,31 @@ describe("a proxy", () => {
     expect(await (await client()).ping()).toBe("PONG");
   });
 
+  test("refuses, or silences, only the connections that wait for the answer to a request", async () => {
+    const waits = ({ words: [command] }: { words: readonly string[] }) => command?.toUpperCase() === "BLPOP";
+    const waiting = async () => {
+      const connection = await client();
+      connection.blpop("list", 0).catch(() => undefined);
+      await waitFor(() => proxy.asking(waits) === 1);
+      return connection;
+    };
+    const [other, refused] = [await client(), await waiting()];
+    proxy.refuse(waits);
+    await waitFor(() => refused.status === "end");
+    await expect(client()).rejects.toThrow();
+    proxy.heal();
+    const silenced = await waiting();
+    proxy.silence(waits);
+    let hasEnded = false;
+    silenced.once("end", () => {
+      hasEnded = true;
+    });
+    silenced.disconnect(); // nobody answers its good-bye
+    expect([await other.incr("k"), await (await client()).ping(), hasEnded]).toEqual([1, "PONG", false]);
+    proxy.heal();
+    await waitFor(() => hasEnded);
+  });
+
   test("half open, nobody hears anything, not even that the server died", async () => {
     const other = own(await startRedisServer());
     proxy = own(await startTcpProxy({ target: { host: other.host, port: other.port } }));

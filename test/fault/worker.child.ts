@@ -1,82 +1,47 @@
 /**
  * A worker process whose ports are wrapped, so that it dies (or stands still) at the point it was told. It serves each
- * namespace it is asked to by a worker of its own. Composed like `createWorker`, whose ports cannot be reached.
+ * namespace it is asked to by a worker of its own.
  */
-import { engineWorker, systemClock, systemIds, type Worker } from "../../src/engine/index.ts";
-import { faultConnections } from "../support/fault-connect.ts";
-import {
-  Gate,
-  type Orders,
-  readOrders,
-  settings,
-  type WorkerReply,
-  type WorkerRequest,
-} from "../support/fault-plan.ts";
+import type { Worker } from "../../src/engine/index.ts";
+import { listen, readOrders, say } from "../support/fault-child.ts";
+import { Gate, type Orders, settings, type WorkerReply, type WorkerRequest } from "../support/fault-plan.ts";
 import { gatedConsumers, gatedServices, gatedStore, gatedWakeUps } from "../support/fault-ports.ts";
-import { faultServices, sagas } from "../support/fault-sagas.ts";
+import { sagas } from "../support/fault-sagas.ts";
+import { faultServices } from "../support/fault-services.ts";
+import { faultWorker } from "../support/fault-worker.ts";
 
-interface Served {
-  readonly worker: Worker;
-  readonly close: () => Promise<void>;
-}
-
-const concurrency = 20;
-const orders = readOrders();
+const orders = readOrders<Orders>();
 const gate = new Gate(orders);
-const served = new Map<string, Served>();
+const serving = new Map<string, Worker>();
 
-function serve(namespace: string, { redis, world }: Orders): Served {
-  const { store, wakeUps, consumers, pulse, facts, close } = faultConnections(redis, namespace);
-  const worker = engineWorker(
-    {
-      ports: {
-        store: gatedStore(store, gate),
-        wakeUps: gatedWakeUps(wakeUps, gate),
-        clock: systemClock,
-        ids: systemIds(),
-        facts,
-      },
+function workerFor(namespace: string): Worker {
+  return faultWorker({
+    redis: orders.redis,
+    namespace,
+    sagas: Object.values(sagas),
+    services: gatedServices(faultServices(orders.world), gate),
+    concurrency: 20,
+    settings,
+    faults: ({ store, wakeUps, consumers }) => ({
+      store: gatedStore(store, gate),
+      wakeUps: gatedWakeUps(wakeUps, gate),
       consumers: gatedConsumers(consumers, gate),
-      pulse,
-    },
-    {
-      namespace,
-      sagas: Object.values(sagas),
-      pools: ["default"],
-      queues: [],
-      concurrency,
-      services: gatedServices(faultServices(world), gate),
-      settings,
-      allowForgetfulStore: false,
-      log: () => undefined,
-    },
-  );
-  return { worker, close };
+    }),
+  });
 }
 
 async function answer(request: WorkerRequest): Promise<WorkerReply> {
   if ("serve" in request) {
-    const mine = serve(request.serve, orders);
-    served.set(request.serve, mine);
-    await mine.worker.start();
-    return { serving: request.serve, owner: mine.worker.id, pid: process.pid };
+    const worker = workerFor(request.serve);
+    serving.set(request.serve, worker);
+    await worker.start();
+    return { serving: request.serve, owner: worker.id, pid: process.pid };
   }
-  const mine = served.get(request.leave);
-  served.delete(request.leave);
-  await mine?.worker.stop();
-  await mine?.close();
+  const worker = serving.get(request.leave);
+  serving.delete(request.leave);
+  await worker?.stop();
   return { left: request.leave };
 }
 
-function say(reply: WorkerReply): void {
-  process.send?.(reply);
-}
-
-process.on("message", (request: WorkerRequest) => {
-  answer(request).then(say, (error: unknown) => {
-    console.error(error);
-    process.exit(2);
-  });
-});
-process.once("disconnect", () => process.exit(0)); // whoever started it is gone
-say({ ready: true });
+listen(async (request: WorkerRequest) => say<WorkerReply>(await answer(request)));
+say<WorkerReply>({ ready: true });

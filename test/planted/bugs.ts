@@ -42,7 +42,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
       {
         file: "src/engine/advance.ts",
-        find: "this.#calls.begin(decision, written.sentAt, this.#objection(written.inbox));",
+        find: "this.#calls.begin(decision, written.grantedAt, this.#objection(written.inbox));",
         replace: "",
       },
     ],

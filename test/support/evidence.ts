@@ -4,6 +4,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import type { CheckReport } from "./checker.ts";
 
 const file = fileURLToPath(new URL("../.evidence.jsonl", import.meta.url));
 
@@ -26,4 +28,14 @@ export function leaveEvidence(ids: string | readonly string[], observed: Observe
   for (const id of typeof ids === "string" ? [ids] : ids) {
     appendFileSync(file, `${JSON.stringify({ id, at: new Date().toISOString(), ...observed })}\n`);
   }
+}
+
+/** The three witnesses agree: what the checker counted and checked is left for each id, beside what else was seen. */
+export function leaveProof(
+  ids: string | readonly string[],
+  { violations, arrivals, effects, checks }: CheckReport,
+  seen: Pick<Observed, "killed" | "checks">,
+): void {
+  expect(violations).toEqual([]);
+  leaveEvidence(ids, { ...seen, arrivals, effects, checks: [...seen.checks, ...checks] });
 }

@@ -1,6 +1,6 @@
 /**
  * Bundles the child processes of the fault tests, each into one file: started from source a process needs some 3 s of CPU,
- * bundled 0.7 s, and there are nearly a hundred of them. The files are kept by the content of what went into them.
+ * bundled 0.7 s, and there are more than a hundred of them. The files are kept by the content of what went into them.
  */
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
@@ -11,23 +11,21 @@ import { build } from "vite";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(root, "node_modules/.cache/reprise-fault");
 const sources = ["src", "test/fault", "test/support"];
-const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" } as const;
 const conditions = ["source", "node", "import", "default"];
 const keptMs = 60 * 60_000;
 
-export interface BuiltChildren {
-  readonly worker: string;
-  readonly client: string;
+/** By name: the source of a child process, or the file that it was bundled into. */
+export type Children<Name extends string = string> = Readonly<Record<Name, string>>;
+
+/** Bundles these files of the repository, unless they were bundled from the same sources before. */
+export async function builtChildren<Name extends string>(children: Children<Name>): Promise<Children<Name>> {
+  const directory = join(cache, await hashOf(children));
+  if (!(await isThere(directory))) await buildInto(directory, children);
+  const built = Object.keys(children).map((name) => [name, join(directory, `${name}.mjs`)]);
+  return Object.fromEntries(built) as Children<Name>; // the names are theirs
 }
 
-/** Builds them unless they were built from the same sources before. */
-export async function builtChildren(): Promise<BuiltChildren> {
-  const directory = join(cache, await hashOfSources());
-  if (!(await isThere(directory))) await buildInto(directory);
-  return { worker: join(directory, "worker.mjs"), client: join(directory, "client.mjs") };
-}
-
-async function buildInto(directory: string): Promise<void> {
+async function buildInto(directory: string, children: Children): Promise<void> {
   await forgetOld();
   const draft = `${directory}.${process.pid}`;
   await build({
@@ -41,7 +39,7 @@ async function buildInto(directory: string): Promise<void> {
       target: "node20",
       outDir: draft,
       minify: false,
-      rollupOptions: { input: children, output: { entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } },
+      rollupOptions: { input: { ...children }, output: { entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } },
     },
   });
   // The store reads its scripts from beside the file it is in.
@@ -49,8 +47,8 @@ async function buildInto(directory: string): Promise<void> {
   await rename(draft, directory).catch(() => rm(draft, { recursive: true })); // somebody else was quicker
 }
 
-async function hashOfSources(): Promise<string> {
-  const hash = createHash("sha256");
+async function hashOf(children: Children): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify(children));
   for (const source of sources) {
     const files = await readdir(join(root, source), { recursive: true, withFileTypes: true });
     const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));

@@ -49,19 +49,13 @@ export interface Hit {
   readonly signal: "SIGKILL" | "SIGSTOP";
 }
 
-/** What a child process is told when it starts, as JSON in `REPRISE_FAULT`. */
+/** What a child process is told when it starts. */
 export interface Orders {
   readonly redis: string;
   readonly world: string;
   /** Where hits are written: a file, because a message could die with its process. */
   readonly hits: string;
   readonly plan: Plan | null;
-}
-
-export const ordersVariable = "REPRISE_FAULT";
-
-export function readOrders(): Orders {
-  return JSON.parse(process.env[ordersVariable] ?? "null") as Orders; // written by the harness, same version
 }
 
 /** What a worker process is asked. One process may serve many namespaces, each by a worker of its own. */

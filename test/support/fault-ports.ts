@@ -14,7 +14,7 @@ import type {
 } from "../../src/core/index.ts";
 import { hasEnded } from "../../src/core/index.ts";
 import type { Gate } from "./fault-plan.ts";
-import type { FaultServices } from "./fault-sagas.ts";
+import type { FaultServices } from "./fault-services.ts";
 
 /** The target with some of its methods replaced. */
 export function over<Target extends object>(target: Target, changed: Partial<Target>): Target {

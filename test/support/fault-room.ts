@@ -16,6 +16,7 @@ import {
 import { systemClock, systemIds } from "../../src/engine/index.ts";
 import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "./checker.ts";
+import { leaveProof, type Observed } from "./evidence.ts";
 import { type FaultConnections, faultConnections } from "./fault-connect.ts";
 import { settings, tenant } from "./fault-plan.ts";
 import { over } from "./fault-ports.ts";
@@ -203,5 +204,14 @@ export class Room {
     const queued = options.queued === true ? { queued: (run: RunRef) => this.queued(run) } : {};
     const specs = Object.values(sagas).map(({ spec }) => spec);
     return await check({ namespace, sagas: specs, world, store, client, ...queued });
+  }
+
+  /** The three witnesses (with `queued`, the queue as well) agree, and evidence is left for the ids. */
+  async prove(
+    ids: string | readonly string[],
+    seen: Pick<Observed, "killed" | "checks">,
+    options: { readonly queued?: boolean } = {},
+  ): Promise<void> {
+    leaveProof(ids, await this.check(options), seen);
   }
 }

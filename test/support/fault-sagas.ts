@@ -4,19 +4,9 @@
  * and `signalled` wait in the middle. A step and the world's service that it calls have one name.
  */
 import { z } from "zod";
-import { absent, fail, happened, saga, stepsFor } from "../../src/index.ts";
-import { type CallOptions, type ServiceProfile, worldClient } from "../../src/testing/index.ts";
-
-interface Made {
-  readonly ref: string;
-}
-
-/** The outside as the steps see it: an effect is made, undone, or asked for. */
-export interface FaultServices {
-  make(step: string, args: { readonly id: string }, options: CallOptions): Promise<Made>;
-  undo(step: string, args: Made, options: CallOptions): Promise<unknown>;
-  find(step: string, side: "make" | "undo", options: CallOptions): Promise<Made | undefined>;
-}
+import { fail, saga, stepsFor } from "../../src/index.ts";
+import type { ServiceProfile } from "../../src/testing/index.ts";
+import { type FaultServices, Id, isKnown, known, Ref, toId } from "./fault-services.ts";
 
 const probed = { query: true } as const;
 const undoing = { direction: "undo" } as const;
@@ -39,25 +29,8 @@ export const profiles: Readonly<Record<string, ServiceProfile>> = {
   approve: { effect: "none" },
 };
 
-/** The services of the world at this address. */
-export function faultServices(world: string): FaultServices {
-  const client = worldClient(world);
-  const service = (step: string, side: "make" | "undo") => client.op(side === "make" ? step : `undo-${step}`);
-  const made = (body: Readonly<Record<string, unknown>>): Made => ({ ref: String(body["ref"] ?? "") });
-  return {
-    make: async (step, args, options) => made(await service(step, "make").call("do", args, options)),
-    undo: (step, args, options) => service(step, "undo").call("do", { ...args }, options),
-    find: async (step, side, options) => {
-      const found = await service(step, side).find("do", options.operationId, options);
-      return found === undefined ? undefined : made(found);
-    },
-  };
-}
-
 const { step } = stepsFor<FaultServices>();
 const Order = z.object({ id: z.string(), refuse: z.boolean() });
-const Id = z.object({ id: z.string() });
-const Ref = z.object({ ref: z.string() });
 /** A time-out is no subject here: it is long enough for a busy machine. */
 const bounds = { timeout: "10s", lateness: "1s", retry: { attempts: 5, initial: "50ms", max: "500ms" } } as const;
 const undoBounds = { retry: { attempts: 3, initial: "50ms", max: "200ms" } } as const;
@@ -149,23 +122,15 @@ const approve = step("approve", {
   ...bounds,
 });
 
-function known(found: Made | undefined) {
-  return found === undefined ? absent() : happened(found);
-}
-
-function isKnown(found: Made | undefined) {
-  return found === undefined ? absent() : happened();
-}
-
 /** `tag` stands before `letter`: a commit that records one call also says that the next one is sent. */
 const whole = saga("whole", { version: 1, input: Order })
-  .step(look, ({ input }) => ({ id: input.id }))
-  .step(reserve, ({ input }) => ({ id: input.id }))
-  .step(charge, ({ input }) => ({ id: input.id }))
-  .step(fee, ({ input }) => ({ id: input.id }))
-  .step(pick, ({ input }) => ({ id: input.id }))
-  .step(tag, ({ input }) => ({ id: input.id }))
-  .step(letter, ({ input }) => ({ id: input.id }))
+  .step(look, toId)
+  .step(reserve, toId)
+  .step(charge, toId)
+  .step(fee, toId)
+  .step(pick, toId)
+  .step(tag, toId)
+  .step(letter, toId)
   .step(approve)
   .build();
 
@@ -173,15 +138,15 @@ const whole = saga("whole", { version: 1, input: Order })
 export const timedWaitMs = 3_000;
 
 const timed = saga("timed", { version: 1, input: Order })
-  .step(charge, ({ input }) => ({ id: input.id }))
+  .step(charge, toId)
   .wait(timedWaitMs)
-  .step(letter, ({ input }) => ({ id: input.id }))
+  .step(letter, toId)
   .build();
 
 const signalled = saga("signalled", { version: 1, input: Order, events: { GO: z.object({}) } })
-  .step(charge, ({ input }) => ({ id: input.id }))
+  .step(charge, toId)
   .waitFor("GO")
-  .step(letter, ({ input }) => ({ id: input.id }))
+  .step(letter, toId)
   .build();
 
 export const sagas = { whole, timed, signalled } as const;

@@ -10,13 +10,15 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeWorld, serveFakeWorld, type WorldArrival, type WorldEntry } from "../../src/testing/index.ts";
-import { type BuiltChildren, builtChildren } from "./fault-build.ts";
-import { type Orders, ordersVariable, type Plan } from "./fault-plan.ts";
+import { builtChildren, type Children } from "./fault-build.ts";
+import { withOrders } from "./fault-child.ts";
+import type { Orders, Plan } from "./fault-plan.ts";
 import { FaultClient, FaultWorker } from "./fault-processes.ts";
 import { Room } from "./fault-room.ts";
 import { profiles } from "./fault-sagas.ts";
 import { owned, type SpawnOptions, waitFor } from "./processes.ts";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 export interface StageOptions {
   readonly redis?: RedisServerOptions;
@@ -24,6 +26,7 @@ export interface StageOptions {
   readonly witness?: boolean;
 }
 
+const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" };
 /** A job taken by a process that died comes back by BullMQ's stalled check: lock 5 s, checked every 2.5 s, twice. */
 const drain = { timeoutMs: 30_000, everyMs: 250 } as const;
 
@@ -33,7 +36,7 @@ export class Stage {
   /** Which process each incarnation is, as it said when it began to serve. */
   readonly pidOf = new Map<string, number>();
   readonly #worldUrl: string;
-  readonly #built: BuiltChildren;
+  readonly #built: Children<"worker" | "client">;
   readonly #directory: string;
   readonly #rooms: Map<string, Room>;
   readonly #owned = owned();
@@ -44,7 +47,7 @@ export class Stage {
   private constructor(
     parts: Pick<Stage, "redis" | "world"> & {
       readonly worldUrl: string;
-      readonly built: BuiltChildren;
+      readonly built: Children<"worker" | "client">;
       readonly directory: string;
       readonly rooms: Map<string, Room>;
     },
@@ -59,7 +62,7 @@ export class Stage {
 
   static async open({ redis: options = {}, witness = true }: StageOptions = {}): Promise<Stage> {
     const directory = await mkdtemp(join(tmpdir(), "reprise-stage-"));
-    const [built, redis] = await Promise.all([builtChildren(), startRedisServer(options)]);
+    const [built, redis] = await Promise.all([builtChildren(children), startRedisServer(options)]);
     const rooms = new Map<string, Room>();
     const looks = { witness: (arrival: WorldArrival) => roomOf(rooms, arrival).witness(arrival) };
     const world = new FakeWorld({
@@ -79,6 +82,12 @@ export class Stage {
     this.#rooms.set(namespace, room);
     await room.open();
     return room;
+  }
+
+  /** Another way to its Redis, for whoever is to have trouble on it. */
+  async proxy(): Promise<TcpProxy> {
+    const { host, port } = this.redis;
+    return this.#owned.own(await startTcpProxy({ target: { host, port } }));
   }
 
   /** A worker process that serves nothing yet. */
@@ -134,7 +143,7 @@ export class Stage {
     this.#processes += 1;
     const hits = join(this.#directory, `hits-${this.#processes}.jsonl`);
     const orders: Orders = { redis: url, world: this.#worldUrl, hits, plan };
-    return { file, hits, options: { env: { [ordersVariable]: JSON.stringify(orders) } } };
+    return { file, hits, options: withOrders(orders) };
   }
 }
 

@@ -166,6 +166,8 @@ interface Pending {
 /** One client's connection and the one to the server that carries it on. */
 export class Link {
   isSilent = false;
+  /** The newest request that its client has no answer to. */
+  asks: RedisRequest | undefined;
   readonly #parts: LinkParts;
   readonly #toServer: Lane;
   readonly #toClient: Lane;
@@ -182,6 +184,7 @@ export class Link {
     client.setNoDelay(true).on("data", (chunk: Buffer) => this.#fromClient(chunk));
     server.setNoDelay(true).on("data", (chunk: Buffer) => this.#fromServer(chunk));
     client.on("error", () => undefined).on("close", () => this.destroy());
+    client.on("end", () => this.isSilent || client.end());
     // Whoever hears nothing does not hear that the other side went away either.
     server.on("error", () => undefined).on("close", () => this.isSilent || this.destroy());
   }
@@ -215,6 +218,7 @@ export class Link {
     const request = new Request(bytes, number);
     const command = (request.words[0] ?? "").toUpperCase();
     around.count(command);
+    this.asks = request;
     if (/SUBSCRIBE$|^MONITOR$/.test(command)) this.#isPaired = false;
     const script = this.#isPaired ? around.meet(request) : undefined;
     if (script?.fault === "drop-request") {
@@ -237,6 +241,7 @@ export class Link {
     if (this.isSilent || this.#parts.client.destroyed) return;
     const isPush = bytes[0] === ">".charCodeAt(0);
     const answered = isPush ? undefined : this.#pending.shift();
+    if (this.#isPaired && this.#pending.length === 0) this.asks = undefined;
     const script = answered?.script;
     switch (script?.fault) {
       case "drop-reply-cut":

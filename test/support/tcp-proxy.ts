@@ -32,6 +32,8 @@ export interface TcpProxy {
   readonly url: string;
   /** Connections open right now. */
   readonly connections: number;
+  /** How many have asked for this and have no answer yet; one that subscribes never has. */
+  asking(what: Match): number;
   /** Requests seen, by the name of the command. */
   readonly commands: ReadonlyMap<string, number>;
   /** Loses the reply of a request that was carried out, then cuts the connection or leaves it silent for ever. */
@@ -44,10 +46,12 @@ export interface TcpProxy {
   holdRequest(match: Match, strike?: Strike): Interception;
   /** Resets every connection. New ones are welcome. */
   cut(): void;
-  /** Resets every connection and every new one. */
-  refuse(): void;
+  /** Resets every connection, or those that have asked for this and have no answer yet, and every new one. */
+  refuse(asking?: Match): void;
   /** Swallows everything both ways; connections stay open, new ones too, and nobody hears anything. */
   halfOpen(): void;
+  /** Swallows everything both ways on the connections that have asked for this and have no answer yet. */
+  silence(asking: Match): void;
   /** Everything takes this much longer each way. */
   delay(ms: number): void;
   /** Keeps what goes this way until it is thawed. */
@@ -70,7 +74,10 @@ export interface TcpProxyOptions {
 /** Starts a proxy on 127.0.0.1 in front of a Redis. */
 export async function startTcpProxy({ target, port = 0 }: TcpProxyOptions): Promise<TcpProxy> {
   const network = new Network();
-  const server = createServer((client) => network.accept(client, typeof target === "function" ? target() : target));
+  // Half open, a side that goes away is not even told good-bye: the end of each is answered by its link, or not.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    network.accept(client, typeof target === "function" ? target() : target);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, "127.0.0.1", () => resolve());
   });
@@ -83,14 +90,16 @@ export async function startTcpProxy({ target, port = 0 }: TcpProxyOptions): Prom
     get connections() {
       return network.links.size;
     },
+    asking: (what) => network.asking(what).length,
     commands: network.commands,
     dropReply: (match, { ending = "cut", ...strike } = {}) => script(`drop-reply-${ending}`)(match, strike),
     holdReply: script("hold-reply"),
     dropRequest: script("drop-request"),
     holdRequest: script("hold-request"),
     cut: () => network.cut(),
-    refuse: () => network.refuse(),
+    refuse: (asking) => network.refuse(asking),
     halfOpen: () => network.halfOpen(),
+    silence: (asking) => network.silence(asking),
     delay: (ms) => network.setWeather({ delayMs: ms }),
     freeze: (toward) => network.setWeather({ [toward]: "frozen" }),
     thaw: (toward) => network.setWeather({ [toward]: "flowing" }),
@@ -137,14 +146,18 @@ class Network implements Surroundings {
     for (const link of this.links) link.destroy();
   }
 
-  refuse(): void {
+  refuse(asking: Match | undefined): void {
     this.setWeather({ isRefusing: true });
-    this.cut();
+    for (const link of asking === undefined ? this.links : this.asking(asking)) link.destroy();
   }
 
   halfOpen(): void {
     this.setWeather({ isSilent: true });
     for (const link of this.links) link.silence();
+  }
+
+  silence(asking: Match): void {
+    for (const link of this.asking(asking)) link.silence();
   }
 
   heal(): void {
@@ -166,6 +179,10 @@ class Network implements Surroundings {
         for (const link of this.links) link.pump();
       },
     };
+  }
+
+  asking(what: Match): readonly Link[] {
+    return [...this.links].filter(({ isSilent, asks }) => !isSilent && asks !== undefined && what(asks));
   }
 
   /** The fault that this request meets, if one does. */

@@ -52,6 +52,13 @@ export function dueContract(current: Current): void {
     expect(await current.store.due(0, 3)).toMatchObject({ wakeUps: [], full: false });
   });
 
+  test("a sweep that takes none tells the time, and nobody has been given a grace", async () => {
+    const { id } = await created(current.store, { startAt: epochMs + 1 });
+    await current.bench.advance(1);
+    expect(await current.store.due(0, 0)).toMatchObject({ wakeUps: [], now: epochMs + 1 });
+    expect(idsOf(await sweep(current.store))).toEqual([id]);
+  });
+
   test("two who sweep at once hand out each run once", async () => {
     const runs = await Promise.all(Array.from({ length: 20 }, () => created(current.store, { startAt: epochMs + 1 })));
     await current.bench.advance(1);

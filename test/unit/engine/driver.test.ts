@@ -25,6 +25,7 @@ function threeSteps(acts: Readonly<Record<string, Act>> = {}, effect: "keyed" | 
       compensate: ({ operationId }) => void seen.push(operationId.split("/").slice(3).join("/")),
       retry: { attempts: 2, initial: 10, max: 10 },
       timeout: "3s",
+      lateness: "1s",
     });
   const line = saga("line", { version: 1, input, events: { GO: z.object({}) } })
     .step(make("a"), ({ input }) => input)
@@ -93,6 +94,36 @@ test("a commit whose answer is lost is sent again unchanged, and calls nothing t
   expect(seen).toEqual(["a/1", "b/1", "c/1"]);
   expect(sent.slice(0, 4)).toEqual([sent[0], sent[0], sent[0], sent[0]]);
   expect(new Set(sent).size).toBe(4);
+});
+
+test("a grant that is dated back, because the answer before it came late, begins no call that would outlive it", async () => {
+  const outlives: boolean[] = [];
+  const act = async ({ operationId }: ActionContext) => {
+    const [row] = await top.store.ledger({ tenant: "default", id: "r1" });
+    const deadline = row?.call.deadline ?? 0;
+    if (operationId.includes("/a/")) outlives.push((await top.store.now()) + 3_000 + settings.abortGraceMs > deadline);
+    return undefined;
+  };
+  const { line, seen } = threeSteps({ a: act }, "once");
+  let lateMs = settings.leaseMs - 1;
+  const top = benchTop(
+    [line],
+    wrapped((store) => ({
+      acquire: async (command) => {
+        const answer = await store.acquire(command);
+        const delay = lateMs;
+        lateMs = 0;
+        if (delay > 0) await new Promise<void>((resolve) => void top.clock.after(delay, resolve));
+        return answer;
+      },
+    })),
+  );
+  await top.worker().start();
+  const run = await top.start(line, { n: 1 });
+  await top.clock.advance(3 * settings.leaseMs);
+  expect(await top.store.read(run)).toMatchObject({ status: "completed" });
+  expect(seen).toEqual(["a/1", "b/1", "c/1"]);
+  expect(outlives).toEqual([false]);
 });
 
 test("a cancel that comes with the commit's answer takes the call back", async () => {

@@ -125,6 +125,36 @@ describe("a worker that was held up takes nothing for one lease", () => {
     expect(top.facts.some((fact) => fact.fact === "trouble" && fact.message.includes("held up"))).toBe(true);
   });
 
+  test("after a store that was away for longer than that is back", async () => {
+    const { one } = hangingOnce();
+    let isAway = false;
+    const acquired: number[] = [];
+    const top = benchTop(
+      [one],
+      wrapped((store) => ({
+        due: (shard, limit) => (isAway ? Promise.reject(new Error("away")) : store.due(shard, limit)),
+        acquire: (command) => {
+          acquired.push(top.clock.monotonicMs());
+          return store.acquire(command);
+        },
+      })),
+    );
+    await top.worker().start();
+    await top.clock.advance(1_000);
+    isAway = true;
+    await top.start(one, { n: 1 });
+    await top.start(one, { n: 1 }, "r2", { wake: false });
+    await top.clock.advance(settings.leaseMs / 2 + 2 * settings.sweepMs);
+    const before = acquired.splice(0).length;
+    await top.clock.advance(3 * settings.leaseMs);
+    isAway = false;
+    const back = top.clock.monotonicMs();
+    await top.clock.advance(2 * settings.leaseMs);
+    expect([before, acquired.length]).toEqual([1, 1]);
+    expect(acquired[0]).toBeGreaterThanOrEqual(back + settings.leaseMs);
+    expect(top.facts.filter((fact) => fact.fact === "trouble" && fact.message.includes("held up"))).toHaveLength(1);
+  });
+
   test("after the store's clock jumped", async () => {
     const { one } = hangingOnce();
     let ahead = 0;
