@@ -23,9 +23,14 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  Attempt,
+  CallVerdict,
   Cause,
+  Course,
+  Explanation,
   Fact,
   Facts,
+  Known,
   LogEntry,
   Review,
   ReviewReason,
@@ -34,7 +39,9 @@ export type {
   RunRef,
   RunStatus,
   RunSummary,
+  RunVerdict,
   Verb,
+  Verdict,
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";

@@ -7,10 +7,14 @@ import {
   type Clock,
   type Facts,
   type Ids,
+  type Machine,
+  machineOf,
+  type RunRecord,
   type RunRef,
   type RunStatus,
   runKey,
   type Store,
+  structureHashOf,
   type WakeUp,
   type WakeUps,
 } from "../core/index.ts";
@@ -76,6 +80,12 @@ export class Connection {
     const saga = this.#sagas.get(`${name}@${version}`);
     if (saga === undefined) throw unknownSaga(`${name}@${version}`, [...this.#sagas.keys()]);
     return saga;
+  }
+
+  /** Its machine, if this client was given the saga in the structure the run is pinned to. */
+  machineFor({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): Machine | null {
+    const known = this.#sagas.get(`${saga}@${version}`);
+    return known !== undefined && structureHashOf(known) === hash ? machineOf(known.spec) : null;
   }
 
   /** The newest version of a saga by name. Throws SAGA_UNKNOWN. */

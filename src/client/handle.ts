@@ -2,8 +2,18 @@
  * One run, as its caller holds it: nothing is kept here but its name. Owns: waiting for a run, and leaving requests with
  * it.
  */
-import type { LogEntry, RunRecord, RunRef, RunStatus } from "../core/index.ts";
-import { hasEnded } from "../core/index.ts";
+import {
+  type Explanation,
+  explain,
+  hasEnded,
+  type Judged,
+  type LogEntry,
+  type RunRecord,
+  type RunRef,
+  type RunStatus,
+  type RunVerdict,
+  verdictOf,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson } from "./checks.ts";
@@ -12,6 +22,9 @@ import { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors
 import { type Operator, operatorOf } from "./operator.ts";
 import { notFound, sendRequest } from "./send.ts";
 import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";
+
+/** A run that moves is read again this often before it is judged as read. */
+const snapshotTries = 10;
 
 /** Payloads by event; of a run whose saga is not known to the compiler, anything. */
 export type EventPayloads<Events> = unknown extends Events ? Readonly<Record<string, Json>> : Events;
@@ -52,6 +65,10 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   log(): Promise<readonly LogEntry[]>;
   /** Every external effect it tried to make, with the operation ids. */
   ledger(): Promise<readonly LedgerRow[]>;
+  /** What may safely be done with it as it lies there: a judgement of every call, and one of the whole. */
+  verdict(): Promise<RunVerdict>;
+  /** Where it stopped, what was attempted outside, what may safely be tried again: as data, and as `text`. */
+  explain(): Promise<Explanation>;
   /** Sends an event; kept until a state takes it. Throws EVENT_UNKNOWN, EVENT_INVALID, RUN_ENDED. */
   signal<Name extends keyof EventPayloads<Events> & string>(
     event: Name,
@@ -128,6 +145,14 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return rows.map((row) => ledgerRowOf(namespace, this.#ref, row));
   }
 
+  async verdict(): Promise<RunVerdict> {
+    return verdictOf(await this.#judged());
+  }
+
+  async explain(): Promise<Explanation> {
+    return explain(await this.#judged());
+  }
+
   async signal<Name extends keyof EventPayloads<Events> & string>(
     event: Name,
     payload: EventPayloads<Events>[Name],
@@ -158,6 +183,19 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const record = await (await this.#connection.store()).read(this.#ref);
     if (record === null) throw notFound(this.#ref);
     return record;
+  }
+
+  /** Record and ledger of one revision, and the saga as this client has it. */
+  async #judged(): Promise<Judged> {
+    const store = await this.#connection.store();
+    for (let tries = 1; ; tries += 1) {
+      const record = await this.#read();
+      const rows = await store.ledger(this.#ref);
+      if (tries < snapshotTries && (await this.#read()).revision !== record.revision) continue;
+      const { namespace } = this.#connection.options;
+      const machine = this.#connection.machineFor(record);
+      return { namespace, record, rows, machine, now: await this.#connection.storeNow() };
+    }
   }
 
   /** While somebody waits, a store that is away is waited for, too. */

@@ -4,9 +4,9 @@
  * wake-up is only a hint.
  */
 import { ulid } from "ulid";
-import { begin, type CreateAnswer, type CreateCommand, hashOf, listingsOf, machineOf } from "../core/index.ts";
+import { begin, type CreateAnswer, type CreateCommand, listingsOf, machineOf, structureHashOf } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
-import { type Duration, decode, type Json, type Saga, structureOf } from "../saga/index.ts";
+import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson, checkedPriority, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 
@@ -44,14 +44,6 @@ export interface Started {
 
 export interface Wanted extends StartOptions {
   readonly input: unknown;
-}
-
-const hashes = new WeakMap<Saga, string>();
-
-export function structureHashOf(saga: Saga): string {
-  const known = hashes.get(saga) ?? hashOf(structureOf(saga));
-  hashes.set(saga, known);
-  return known;
 }
 
 /** Starts one run. Throws RUN_CONFLICT beside what `commandOf` throws. */

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type { Json } from "../saga/index.ts";
+import { type Json, type Saga, structureOf } from "../saga/index.ts";
 import type { MachineState } from "./machine-port.ts";
 import type { LogEntry } from "./run.ts";
 
@@ -20,6 +20,15 @@ export function hashOf(value: Json): string {
   const canonical = canonicalize(value);
   if (canonical === undefined) throw new TypeError("only JSON has a hash");
   return digestOf(canonical);
+}
+
+const structures = new WeakMap<Saga, string>();
+
+/** The hash that runs of a saga are pinned to, beside its name and version. */
+export function structureHashOf(saga: Saga): string {
+  const hash = structures.get(saga) ?? hashOf(structureOf(saga));
+  structures.set(saga, hash);
+  return hash;
 }
 
 /**

@@ -3,7 +3,8 @@
  * attempted outside, and what may safely be tried again. As data, and as text that needs no glossary.
  */
 import type { Json } from "../saga/index.ts";
-import type { RunRecord } from "./run.ts";
+import { callOf } from "./rows.ts";
+import type { Call, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { type CallVerdict, type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
 
@@ -39,10 +40,9 @@ export function explain(judged: Judged): Explanation {
 }
 
 function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {
-  const row = rows[verdict.seq - 1];
-  const call = verdict.side === "action" ? row?.call : row?.undo?.call;
-  if (call == null || call.firstSentRevision === null) return [];
-  return [{ ...verdict, known: knownOf(verdict) }];
+  // A verdict is about a call of a row that is there.
+  const call = callOf(rows[verdict.seq - 1] as Row, verdict.side) as Call;
+  return call.firstSentRevision === null ? [] : [{ ...verdict, known: knownOf(verdict) }];
 }
 
 function knownOf({ state, course }: CallVerdict): Known {
@@ -65,25 +65,21 @@ function knownOf({ state, course }: CallVerdict): Known {
 // ---- in words
 
 function whereOf(record: RunRecord): string {
-  const { id, saga, version, status, snapshot, review, cause, rollback } = record;
+  const { id, saga, version, status, snapshot, cause, rollback } = record;
   const run = `run ${id} of ${saga} version ${version}`;
-  const state = snapshot === null ? "has not begun" : `is in ${JSON.stringify(snapshot.value)}`;
   if (hasEnded(status)) {
     const why = cause === null ? "" : ` (${cause.message})`;
     return `${run} ended ${status}${why}${rollback === "none" ? "" : `, roll-back ${rollback}`}`;
   }
-  switch (status) {
-    case "needs_review":
-      return `${run} ${state} and is parked for a person: ${review?.message ?? "no reason is recorded"}`;
-    case "waiting":
-      return `${run} ${state} and waits for ${record.waitingFor ?? "something"}`;
-    case "paused":
-      return `${run} ${state} and is paused`;
-    case "unwinding":
-      return `${run} ${state} and is being undone (${cause?.message ?? record.unwind?.cause.message ?? "no cause is recorded"})`;
-    default:
-      return `${run} ${state} and goes on`;
-  }
+  const state = snapshot === null ? "has not begun" : `is in ${JSON.stringify(snapshot.value)}`;
+  return `${run} ${state} and ${doingOf(record)}`;
+}
+
+function doingOf({ status, review, waitingFor, unwind }: RunRecord): string {
+  if (review !== null) return `is parked for a person: ${review.message}`;
+  if (unwind !== null) return `is being undone (${unwind.cause.message})`;
+  if (waitingFor !== null) return `waits for ${waitingFor}`;
+  return status === "paused" ? "is paused" : "goes on";
 }
 
 function attemptInWords({ step, side, seq, operationId, known }: Attempt): string {

@@ -2,12 +2,12 @@
 export { type Commit, evolve, listingsOf } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
-export { digestOf, hashOf } from "./digest.ts";
-export { type Attempt, type Explanation, explain } from "./explain.ts";
+export { digestOf, hashOf, structureHashOf } from "./digest.ts";
+export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
 export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export type * from "./ports.ts";
 export * from "./run.ts";
-export { type CallVerdict, type Course, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";
+export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

@@ -131,7 +131,7 @@ function judge(it: Case): Judgement {
 function judgeOpen(it: Case): Judgement {
   const { row, side, call, step } = it;
   if (row.undo?.state === "skipped" || row.undo?.state === "accepted") {
-    return { course: "reuse", reason: `a person has decided: ${row.undo.reason ?? row.undo.state}` };
+    return { course: "reuse", reason: `a person has decided: ${row.undo.reason}` };
   }
   if (step === undefined) return { course: "refuse", reason: `the saga as it is here has no step ${row.step}` };
   if (side === "undo" && step.compensation === null) {
@@ -139,8 +139,7 @@ function judgeOpen(it: Case): Judgement {
   }
   const input = decodeInput(step, row.input);
   if (!input.ok) return { course: "refuse", reason: `its recorded input does not fit its schema: ${input.problem}` };
-  if (isStuck(call))
-    return { course: "human", reason: call.error?.message ?? "its workers died during it, again and again" };
+  if (isStuck(call)) return { course: "human", reason: "it stops its workers, or cannot be called as it is" };
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
     return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
   }

@@ -2,7 +2,14 @@
  * Which structures a worker serves, and what makes it refuse to start: a changed structure under the same version while
  * runs of the old one are open, and `once` effects on a store that may forget what it acknowledged.
  */
-import { hashOf, type Machine, machineOf, type RegisteredSaga, type RunRecord, type Store } from "../core/index.ts";
+import {
+  type Machine,
+  machineOf,
+  type RegisteredSaga,
+  type RunRecord,
+  type Store,
+  structureHashOf,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Json, type Saga, structureOf } from "../saga/index.ts";
 import type { ServedSagas } from "./context.ts";
@@ -12,15 +19,15 @@ const maxDifferences = 10;
 
 /** A saga's structure as it is registered. */
 export function registrationOf(saga: Saga): RegisteredSaga {
-  const structure = structureOf(saga);
-  return { saga: saga.name, version: saga.version, hash: hashOf(structure), structure: JSON.stringify(structure) };
+  const structure = JSON.stringify(structureOf(saga));
+  return { saga: saga.name, version: saga.version, hash: structureHashOf(saga), structure };
 }
 
 /** Looks up machines by what runs are pinned to. */
 export function servedSagas(sagas: readonly Saga[]): ServedSagas {
   const served = new Map(
     sagas.map((saga): readonly [string, { readonly hash: string; readonly machine: Machine }] => {
-      return [`${saga.name}@${saga.version}`, { hash: registrationOf(saga).hash, machine: machineOf(saga.spec) }];
+      return [`${saga.name}@${saga.version}`, { hash: structureHashOf(saga), machine: machineOf(saga.spec) }];
     }),
   );
   return {

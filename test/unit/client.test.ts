@@ -143,6 +143,81 @@ describe("a result", () => {
   });
 });
 
+describe("an explanation", () => {
+  const mail = step("mail", {
+    input,
+    effect: "once",
+    action: () => Promise.reject(new Error("no answer")),
+    noCompensation: "a mail stays sent",
+  });
+  const mailing = saga("mailing", { version: 1, input })
+    .step(mail, ({ input }) => input)
+    .build();
+
+  function parkedAt() {
+    const top = benchTop([mailing]);
+    const options = { namespace: "test", sagas: [mailing], maxPayloadBytes: 1_000 };
+    return { ...top, client: connectedClient(top.ports, options) };
+  }
+
+  test("of a parked run says where it stopped, what was attempted, and what is safe", async () => {
+    const { client, clock, worker } = parkedAt();
+    await worker().start();
+    const run = await client.start(mailing, { n: 1 }, { id: "m-1" });
+    await clock.advance(1_000);
+    const { where, attempted, verdict, text } = await run.explain();
+    expect(where).toMatchObject({ status: "needs_review", text: expect.stringContaining("mail was sent") });
+    expect(attempted).toMatchObject([
+      { step: "mail", known: "may have happened", operationId: "test/default/m-1/mail/1" },
+    ]);
+    expect(verdict).toEqual(await run.verdict());
+    expect(verdict).toMatchObject({ verdict: "HUMAN_REQUIRED", revision: (await run.get()).revision });
+    expect(text.split("\n").map((line) => line.split(":")[0])).toEqual(["Where", "Attempted", "Safe now"]);
+  });
+
+  test("without the saga in the structure of the run is blocked", async () => {
+    const top = parkedAt();
+    const { client, worker } = top;
+    await worker().start();
+    await client.start(mailing, { n: 1 }, { id: "m-1" });
+    await top.clock.advance(1_000);
+    const changed = saga("mailing", { version: 1, input })
+      .step(act, ({ input }) => input)
+      .build();
+    for (const sagas of [[], [changed]]) {
+      const other = connectedClient(top.ports, { namespace: "test", sagas, maxPayloadBytes: 1_000 });
+      expect(await other.run("m-1").verdict()).toMatchObject({ verdict: "BLOCKED" });
+    }
+  });
+
+  test("is of one revision of the run, although it moves while it is read", async () => {
+    const top = benchTop([line]);
+    let client = connectedClient(top.ports, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+    const run = await client.start(line, { n: 7 }, { id: "r" });
+    let isFirst = true;
+    const store = wrapped((inner) => ({
+      ledger: async (ref) => {
+        const rows = await inner.ledger(ref);
+        if (isFirst) {
+          isFirst = false;
+          await top.worker().start();
+          await top.clock.advance(500);
+        }
+        return rows;
+      },
+    }))(top.store);
+    client = connectedClient({ ...top.ports, store }, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+    const { verdict, where } = await client.run(run.id).explain();
+    expect(where.status).toBe("waiting");
+    expect(verdict.calls).toMatchObject([{ step: "act", course: "reuse" }]);
+  });
+
+  test("of a run that is not there is refused by name", async () => {
+    const { client } = parkedAt();
+    await expect(client.run("none").explain()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+});
+
 describe("the client", () => {
   test("subscribes once, however many wait, and opens the store once", async () => {
     let watches = 0;

@@ -246,6 +246,7 @@ describe("the three answers", () => {
     const later = new Play(line([call("a")]), { startAt: 2_000_000 });
     expect(told(later)[0]).toContain("has not begun and goes on");
     expect(told(later)[1]).toBe("Attempted: nothing was sent.");
+    expect(told(new Play(line([call("a", { queue: "gpu" })])))[1]).toBe("Attempted: nothing was sent.");
     const play = new Play(line([call("a")]));
     expect(told(play)[1]).toContain("is under way");
     play.answer("a", timedOut());
