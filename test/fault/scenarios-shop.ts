@@ -122,6 +122,17 @@ export class Shop {
     }
   }
 
+  /** Places many orders in one request. */
+  async orderMany(count: number): Promise<void> {
+    const ids = Array.from({ length: count }, (_, at) => `o-${this.#placed + at + 1}`);
+    this.#placed += count;
+    const placed = await this.client.startMany(
+      order,
+      ids.map((id) => ({ id, input: { id, sku: "A", cents: 4_200, email: "a@example.com" } })),
+    );
+    for (const { id } of placed) this.#history.push({ op: "start", run: { tenant, id }, outcome: "ok" });
+  }
+
   /** Places an order every so often, whatever becomes of those before it. */
   keepOrdering(everyMs: number): Ordering {
     const ordered: Ordered[] = [];

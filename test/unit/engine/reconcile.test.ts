@@ -156,7 +156,7 @@ test("a full sweep is followed by another at once", async () => {
         const answer = await store.due(shard, limit);
         const run = { tenant: "default", id: "nobody" };
         const wakeUps = [{ run, wake: asked.length, pool: "other", lane: 0, priority: 0 }];
-        return asked.length <= 3 ? { ...answer, wakeUps, full: true } : answer;
+        return asked.length <= 3 ? { ...answer, wakeUps: asked.length === 2 ? [] : wakeUps, full: true } : answer;
       },
     })),
   );
