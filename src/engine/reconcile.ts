@@ -15,6 +15,8 @@ const jumpSlackMs = 1_000;
 
 interface ShardSweep {
   busy: boolean;
+  /** The last one was not answered. */
+  failed: boolean;
   /** Monotonic and store time of the last sweep that was answered. */
   at: number;
   now: number | null;
@@ -32,7 +34,7 @@ export class Reconciler {
   constructor(context: EngineContext) {
     this.#context = context;
     const at = context.clock.monotonicMs();
-    this.#sweeps = Array.from({ length: context.store.shards }, () => ({ busy: false, at, now: null }));
+    this.#sweeps = Array.from({ length: context.store.shards }, () => ({ busy: false, failed: false, at, now: null }));
   }
 
   start(): void {
@@ -74,6 +76,7 @@ export class Reconciler {
     try {
       while (await this.#sweepOnce(shard, sweep));
     } catch (error) {
+      sweep.failed = true;
       trouble(this.#context, `sweep of shard ${shard}`, error);
     } finally {
       sweep.busy = false;
@@ -84,18 +87,18 @@ export class Reconciler {
   async #sweepOnce(shard: number, sweep: ShardSweep): Promise<boolean> {
     const { store, wakeUps, clock } = this.#context;
     this.#notice(sweep, clock.monotonicMs());
-    if (this.#stopped || clock.monotonicMs() < this.#heldUntil) {
-      sweep.at = clock.monotonicMs();
-      sweep.now = null; // the two clocks are compared between two sweeps in a row only
-      return false;
-    }
-    const answer = await store.due(shard, sweepLimit);
+    if (this.#stopped) return false;
+    // Held up, it takes nothing, but asks: owners have their lease's time from when the store is back, not from before.
+    const isHeld = clock.monotonicMs() < this.#heldUntil;
+    const answer = await store.due(shard, isHeld ? 0 : sweepLimit);
     const now = clock.monotonicMs();
     this.#notice(sweep, now);
     this.#noticeJump(sweep, now, answer.now);
+    if (isHeld && sweep.failed) this.#hold(sweep, now, "the store was away");
+    sweep.failed = false;
     sweep.at = now;
     sweep.now = answer.now;
-    if (this.#stopped || now < this.#heldUntil) return false;
+    if (this.#stopped || isHeld || now < this.#heldUntil) return false;
     if (answer.wakeUps.length > 0) await wakeUps.wake(answer.wakeUps);
     return answer.full;
   }
