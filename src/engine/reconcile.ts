@@ -92,8 +92,8 @@ export class Reconciler {
     this.#noticeJump(sweep, now, answer.now);
     sweep.at = now;
     sweep.now = answer.now;
-    if (this.#stopped || now < this.#heldUntil || answer.wakeUps.length === 0) return false;
-    await wakeUps.wake(answer.wakeUps);
+    if (this.#stopped || isHeld || now < this.#heldUntil) return false;
+    if (answer.wakeUps.length > 0) await wakeUps.wake(answer.wakeUps);
     return answer.full;
   }
 

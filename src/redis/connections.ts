@@ -6,8 +6,11 @@
  *    time-out, all four together (reliability L5, L6, L19). ioredis Cluster has a resend of its own, turned off too.
  * 2. No automatic pipelining: it halves the rate of scripts (design section 12).
  * 3. Every connection has an error listener; no message of ours shows a password.
+ * 4. Nobody sticks to a server that has become a replica (R035): behind a name or a balancer the connections to it stay
+ *    open, so whoever is refused there connects again, to where the address leads by now.
  */
 import type { EventEmitter } from "node:events";
+import { performance } from "node:perf_hooks";
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { RepriseError } from "../errors.ts";
 import { openPulse, type Pulse, type PulsePlace } from "./pulse.ts";
@@ -31,6 +34,9 @@ export interface ConnectionOptions {
   /** Told of connection errors, in one line; they are survived. */
   readonly onTrouble?: (message: string) => void;
 }
+
+/** While there is no primary, a connection is not opened anew for each command. */
+const leaveEveryMs = 500;
 
 /** A connection with the full set of commands: to one server or to a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -145,7 +151,21 @@ function nodeOptions(
 ): Omit<RedisOptions, "replyMapping"> {
   const host = address ?? target.hosts[0] ?? null;
   const where = host === null ? { path: target.socketPath ?? "" } : { host: host.host, port: host.port };
-  return { ...where, ...sharedOptions(target, options), retryStrategy: backOffMs };
+  return { ...where, ...sharedOptions(target, options), retryStrategy: backOffMs, reconnectOnError: leavesReplica() };
+}
+
+/**
+ * Says of each error whether the connection is to be opened anew: where only a primary is of use, a replica has answered.
+ * A cluster needs no such thing, its replicas say where the primary is.
+ */
+function leavesReplica(): (error: Error) => boolean {
+  let leftAt = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    const now = performance.now();
+    if (!/\b(READONLY|MASTERDOWN)\b/.test(message) || now - leftAt < leaveEveryMs) return false;
+    leftAt = now;
+    return true;
+  };
 }
 
 function sharedOptions(target: RedisTarget, options: ConnectionOptions) {

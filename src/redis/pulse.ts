@@ -1,6 +1,9 @@
 /**
  * A pulse: a connection open for nothing else. It ends when its process dies, within milliseconds and without anybody's
  * help, and its client id is how others see that (design section 5, Pulse).
+ *
+ * Others ask the primary, so that is where it must be. A pulse on a server that has become a replica (R035) is kept until
+ * there is one on a primary: given up before, its process would look dead to all who have not moved yet.
  */
 import type { Redis } from "ioredis";
 
@@ -15,38 +18,94 @@ export interface Pulse {
 }
 
 const reopenAfterMs = 100;
+/** How often a pulse looks whether its server is a primary: well within the lease that owners have to register again. */
+const lookMs = 500;
 
 /** `connect(turn)` opens a connection to the turn-th seed. Opens again after every loss, on the next seed. */
 export function openPulse(connect: (turn: number) => Redis, onOpen: (place: PulsePlace) => void): Pulse {
-  let client: Redis | null = null;
-  let again: NodeJS.Timeout | null = null;
-  let closed = false;
-  const open = (turn: number) => {
-    const mine = connect(turn);
-    client = mine;
-    let lost = false;
-    const lose = () => {
-      if (lost) return;
-      lost = true;
-      mine.disconnect();
-      if (!closed) again = setTimeout(open, reopenAfterMs, turn + 1);
-    };
-    mine.on("error", () => undefined).once("close", lose);
-    mine.once("ready", () => void whereIs(mine).then((place) => (closed || lost ? undefined : onOpen(place)), lose));
-  };
-  open(0);
-  return {
-    close: () => {
-      closed = true;
-      if (again !== null) clearTimeout(again);
-      client?.disconnect();
-    },
-  };
+  return new OpenPulse(connect, onOpen);
 }
 
-async function whereIs(client: Redis): Promise<PulsePlace> {
-  const [id, info] = await Promise.all([client.client("ID"), client.info("server")]);
-  const serverId = /^run_id:(\w+)/m.exec(info)?.[1];
+class OpenPulse implements Pulse {
+  readonly #connect: (turn: number) => Redis;
+  readonly #onOpen: (place: PulsePlace) => void;
+  /** The connection that counts, and the one that is to take its place. */
+  #beating: Redis | null = null;
+  #candidate: Redis | null = null;
+  #turn = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(connect: (turn: number) => Redis, onOpen: (place: PulsePlace) => void) {
+    this.#connect = connect;
+    this.#onOpen = onOpen;
+    this.#open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#candidate?.disconnect();
+    this.#beating?.disconnect();
+  }
+
+  #open(): void {
+    const mine = this.#connect(this.#turn);
+    this.#turn += 1;
+    this.#candidate = mine;
+    mine.on("error", () => undefined).once("close", () => this.#lose(mine));
+    mine.once("ready", () => this.#ask(mine, (place) => this.#judge(mine, place)));
+  }
+
+  #judge(mine: Redis, place: PulsePlace | null): void {
+    if (mine !== this.#candidate || this.#closed) return;
+    if (place === null) return this.#lose(mine);
+    const before = this.#beating;
+    this.#beating = mine;
+    this.#candidate = null;
+    before?.disconnect();
+    this.#onOpen(place);
+    this.#lookLater(mine);
+  }
+
+  #lookLater(mine: Redis): void {
+    this.#after(lookMs, () => this.#ask(mine, (place) => this.#look(mine, place)));
+  }
+
+  #look(mine: Redis, place: PulsePlace | null): void {
+    if (mine !== this.#beating || this.#closed) return;
+    if (place === null) this.#open();
+    else this.#lookLater(mine);
+  }
+
+  #ask(mine: Redis, then: (place: PulsePlace | null) => void): void {
+    whereIs(mine).then(then, () => this.#lose(mine));
+  }
+
+  /** It is gone or of no use; another follows, unless one is coming already. */
+  #lose(mine: Redis): void {
+    const isCandidate = mine === this.#candidate;
+    if (!isCandidate && mine !== this.#beating) return;
+    if (isCandidate) this.#candidate = null;
+    else this.#beating = null;
+    mine.disconnect();
+    if (this.#candidate === null) this.#after(this.#beating === null ? reopenAfterMs : lookMs, () => this.#open());
+  }
+
+  #after(ms: number, then: () => void): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = this.#closed ? null : setTimeout(then, ms);
+  }
+}
+
+/** `null`: on a replica. */
+async function whereIs(client: Redis): Promise<PulsePlace | null> {
+  const [id, server, replication] = await Promise.all([
+    client.client("ID"),
+    client.info("server"),
+    client.info("replication"),
+  ]);
+  const serverId = /^run_id:(\w+)/m.exec(server)?.[1];
   if (serverId === undefined) throw new Error("INFO server names no run_id");
-  return { serverId, pulse: String(id) };
+  return /^role:slave/m.test(replication) ? null : { serverId, pulse: String(id) };
 }

@@ -9,6 +9,9 @@ export const maxWakeGraceMs = 60_000;
 /** Wake-ups of one tenant queued per pool and lane; further starts wait in `due:<tenant>`. */
 export const maxWakeUpsQueued = 1_000;
 
+/** Members of backlogs that one `due` passes over because their runs were taken up in another way. */
+export const maxPassedOver = 1_000;
+
 /** Consumed slots remembered per run, at least; beyond `maxSlotsTaken` the oldest are forgotten down to this. */
 export const slotsKept = 9_000;
 export const maxSlotsTaken = 10_000;

@@ -3,7 +3,7 @@
  * whether the three witnesses agree, and the evidence that is left. Owns no process.
  */
 import { type LogEntry, operationId, type Row, type RunRecord, type RunRef, type Store } from "../../src/core/index.ts";
-import { type Client, createClient } from "../../src/index.ts";
+import { type Client, createClient, type Saga } from "../../src/index.ts";
 import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
 import { leaveProof, type Observed } from "../support/evidence.ts";
@@ -64,6 +64,17 @@ export class Play {
   async startMany(saga: SagaName, count: number): Promise<readonly string[]> {
     const ids = Array.from({ length: count }, (_, at) => `r${at + 1}`);
     for (const id of ids) await this.start(saga, id);
+    return ids;
+  }
+
+  /** Starts runs `<prefix>1` to `<prefix><count>` of a saga all at once. */
+  async startAtOnce(saga: SagaName, prefix: string, count: number): Promise<readonly string[]> {
+    const ids = Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
+    const starts = ids.map((id) => ({ id, tenant, input: { id, mischief: "none" as const } }));
+    const started = await this.client.startMany(sagas[saga] as Saga, starts);
+    for (const { id, outcome } of started) {
+      this.#history.push({ op: "start", run: { tenant, id }, outcome: outcome === "created" ? "ok" : "fail" });
+    }
     return ids;
   }
 

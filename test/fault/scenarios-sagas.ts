@@ -20,6 +20,8 @@ interface Outside extends FaultServices {
 export const branches = 15;
 /** How long the reminder waits (R059). */
 export const waitMs = 3_000;
+/** How long a vigil waits: longer than any test. */
+const vigilMs = 60 * 60_000;
 /** How long a spinning action blocks its process (R004): 1.5 leases at least. */
 const spinMs = { least: 1.5 * settings.leaseMs, most: 40_000 };
 
@@ -104,6 +106,7 @@ const poller = saga("poller", { version: 1, input: Job }).step(errandNamed("poll
 const gamble = saga("gamble", { version: 1, input: Job }).step(risky).build();
 const payment = saga("payment", { version: 1, input: Job }).step(charge).step(errandNamed("errand"), toId).build();
 const reminder = saga("reminder", { version: 1, input: Job }).step(charge).wait(waitMs).step(remind, toId).build();
+const vigil = saga("vigil", { version: 1, input: Job }).wait(vigilMs).step(errandNamed("errand"), toId).build();
 const fan = saga("fan", { version: 1, input: Job })
   .parallel({
     b1: (branch) => branch.step(errandNamed("branch1"), toId),
@@ -124,6 +127,6 @@ const fan = saga("fan", { version: 1, input: Job })
   })
   .build();
 
-export const sagas = { errand, parcel, poller, gamble, payment, reminder, fan } as const;
+export const sagas = { errand, parcel, poller, gamble, payment, reminder, vigil, fan } as const;
 export type SagaName = keyof typeof sagas;
 export type Mischief = z.infer<typeof Job>["mischief"];

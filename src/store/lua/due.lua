@@ -36,15 +36,18 @@ for _, member in ipairs(overdue) do
   else wakes[#wakes + 1] = hand_out(run, due, queued, member, now) end
 end
 
-local idle = 0
-while #wakes < limit and idle < call('LLEN', fair) do
+-- A turn ends with a start; what was taken up in another way costs nobody's turn, and no sweep's.
+local idle, passed = 0, 0
+while #wakes < limit and passed < maxPassedOver and idle < call('LLEN', fair) do
   local share = call('LPOP', fair)
   local backlog = prefix .. 'due:' .. share
   local first = is_over(share) and {} or call('ZPOPMIN', backlog)
   local f = first[1] and call('HMGET', prefix .. 'run:' .. first[1], 'v', 'f', 'k') or {}
   local fresh = f[1] and not f[2] and not f[3]
   if fresh then wakes[#wakes + 1] = hand_out(prefix .. 'run:' .. first[1], due, queued, first[1], now) end
-  idle = fresh and 0 or idle + 1
+  if first[1] and not fresh then passed = passed + 1 end
+  idle = first[1] and 0 or idle + 1
   if call('EXISTS', backlog) == 1 then call('RPUSH', fair, share) end
 end
-return { now, (#overdue >= limit or #wakes >= limit) and 1 or 0, wakes }
+local full = #overdue >= limit or #wakes >= limit or passed >= maxPassedOver
+return { now, full and 1 or 0, wakes }

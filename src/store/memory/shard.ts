@@ -3,7 +3,7 @@
  * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/prelude.lua`.
  */
 import type { WakeUp } from "../../core/index.ts";
-import { graceMs, maxWakeUpsQueued } from "../limits.ts";
+import { graceMs, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
 import type { Cell } from "./cell.ts";
 
 export interface Registration {
@@ -125,8 +125,8 @@ export function sweep(shard: Shard, limit: number, now: number): { wakeUps: Wake
     const wakeUp = lookAt(shard, member, now);
     if (wakeUp !== null) wakeUps.push(wakeUp);
   }
-  refill(shard, limit, now, wakeUps);
-  return { wakeUps, full: overdue.length >= limit || wakeUps.length >= limit };
+  const passed = refill(shard, limit, now, wakeUps);
+  return { wakeUps, full: overdue.length >= limit || wakeUps.length >= limit || passed >= maxPassedOver };
 }
 
 /** Is an overdue run to be handed out now? Otherwise it gets another time. */
@@ -160,27 +160,29 @@ function renewedSince(shard: Shard, cell: Cell, now: number): boolean {
   return true;
 }
 
-function refill(shard: Shard, limit: number, now: number, wakeUps: WakeUp[]): void {
-  let idle = 0;
-  while (wakeUps.length < limit && idle < shard.fair.length) {
-    const share = shard.fair.shift();
-    if (share === undefined) return;
-    const cell = isOverShare(shard, share) ? undefined : nextOf(shard, share);
-    if (cell !== undefined) wakeUps.push(handOut(shard, cell, now));
-    idle = cell === undefined ? idle + 1 : 0;
+/** Answers how many it passed over that were taken up in another way: they cost nobody's turn. */
+function refill(shard: Shard, limit: number, now: number, wakeUps: WakeUp[]): number {
+  let [idle, passed] = [0, 0];
+  while (wakeUps.length < limit && passed < maxPassedOver && idle < shard.fair.length) {
+    const share = shard.fair.shift() as string; // there is one: `idle` is less than their number
+    const member = isOverShare(shard, share) ? undefined : nextOf(shard, share);
+    const cell = member === undefined ? undefined : shard.cells.get(member);
+    if (cell?.fence === 0 && cell.handOuts === 0) wakeUps.push(handOut(shard, cell, now));
+    else if (member !== undefined) passed += 1;
+    idle = member === undefined ? idle + 1 : 0;
     if (shard.backlog.has(share)) shard.fair.push(share);
   }
+  return passed;
 }
 
-/** Takes the first start of a backlog that nobody has taken up by another way. */
-function nextOf(shard: Shard, share: string): Cell | undefined {
+/** Takes the first member of a backlog. */
+function nextOf(shard: Shard, share: string): string | undefined {
   const backlog = shard.backlog.get(share);
   const first = firstOf(backlog ?? new Map());
   if (backlog === undefined || first === undefined) return undefined;
   backlog.delete(first);
   if (backlog.size === 0) shard.backlog.delete(share);
-  const cell = shard.cells.get(first);
-  return cell?.fence === 0 && cell.handOuts === 0 ? cell : undefined;
+  return first;
 }
 
 function firstOf(backlog: ReadonlyMap<string, number>): string | undefined {

@@ -158,6 +158,19 @@ export function dueContract(current: Current): void {
       expect(await sweep(current.store)).toEqual([]);
     });
 
+    test("a start waits for nobody who is in its way no more, however many there are", async () => {
+      const [first] = await fill();
+      const gone = [await startOver(), await startOver(), await startOver()].map(({ record }) => record);
+      const waiting = await startOver();
+      for (const run of gone) {
+        await current.store.send(aSend(run, "cancel"));
+        await acquired(current.store, run);
+      }
+      expect(await sweep(current.store)).toEqual([]);
+      await acquired(current.store, first!);
+      expect(idsOf(await sweep(current.store))).toEqual([waiting.record.id]);
+    });
+
     test("the same start again while it waits is OK without a wake-up", async () => {
       await fill();
       const command = await startOver();

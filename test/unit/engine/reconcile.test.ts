@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Store } from "../../../src/core/index.ts";
+import { RepriseError } from "../../../src/errors.ts";
 import { saga, step } from "../../../src/saga/index.ts";
 import { benchTop, settings, wrapped } from "./bench-top.ts";
 
@@ -155,6 +156,30 @@ describe("a worker that was held up takes nothing for one lease", () => {
     expect(top.facts.filter((fact) => fact.fact === "trouble" && fact.message.includes("held up"))).toHaveLength(1);
   });
 
+  test.each([0.6, 1.1, 1.6, 2.1, 3.2])("after %f leases without the store, from when it is back", async (leases) => {
+    let isAway = false;
+    const swept: number[] = [];
+    const top = benchTop(
+      [],
+      wrapped((store) => ({
+        due: (shard, limit) => {
+          if (isAway) return Promise.reject(new RepriseError("STORE_UNAVAILABLE", "away"));
+          if (limit > 0) swept.push(top.clock.monotonicMs());
+          return store.due(shard, limit);
+        },
+      })),
+    );
+    await top.worker().start();
+    await top.clock.advance(1_000);
+    isAway = true;
+    await top.clock.advance(leases * settings.leaseMs);
+    isAway = false;
+    const backAt = top.clock.monotonicMs();
+    swept.length = 0;
+    await top.clock.advance(2 * settings.leaseMs);
+    expect(swept[0]).toBeGreaterThanOrEqual(backAt + settings.leaseMs - settings.sweepMs);
+  });
+
   test("after the store's clock jumped", async () => {
     const { one } = hangingOnce();
     let ahead = 0;
@@ -186,7 +211,7 @@ test("a full sweep is followed by another at once", async () => {
         const answer = await store.due(shard, limit);
         const run = { tenant: "default", id: "nobody" };
         const wakeUps = [{ run, wake: asked.length, pool: "other", lane: 0, priority: 0 }];
-        return asked.length <= 3 ? { ...answer, wakeUps, full: true } : answer;
+        return asked.length <= 3 ? { ...answer, wakeUps: asked.length === 2 ? [] : wakeUps, full: true } : answer;
       },
     })),
   );
