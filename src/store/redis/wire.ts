@@ -116,7 +116,8 @@ export class Wire {
         cause: error,
       });
     }
-    return new RepriseError("STORE_UNAVAILABLE", `${what} got no answer from Redis at ${this.place}: ${message}`, {
+    const fate = error instanceof Error && error.name === "ReplyError" ? "was refused by" : "got no answer from";
+    return new RepriseError("STORE_UNAVAILABLE", `${what} ${fate} Redis at ${this.place}: ${message}`, {
       details,
       cause: error,
     });
