@@ -31,6 +31,7 @@ export type {
   Fact,
   Facts,
   Known,
+  ListPage,
   LogEntry,
   Review,
   ReviewReason,
@@ -40,6 +41,7 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  UnreadableRun,
   Verb,
   Verdict,
 } from "./core/index.ts";

@@ -2,7 +2,7 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
+import type { ListPage, ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { checkedId } from "./checks.ts";
@@ -53,9 +53,7 @@ export interface Client {
   /** The handle of a run, whether it exists or not; with `saga` it is typed. */
   run<S extends Saga = Saga>(id: string, options?: { readonly tenant?: string; readonly saga?: S }): RunOf<S>;
   /** Runs by time of creation, in pages. Throws CURSOR_INVALID. */
-  list(
-    query?: PageQuery & { readonly status?: RunStatus },
-  ): Promise<{ readonly runs: readonly RunSummary[]; readonly cursor: string | null }>;
+  list(query?: PageQuery & { readonly status?: RunStatus }): Promise<ListPage>;
   /** Runs that are parked for a person. */
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
   close(): Promise<void>;

@@ -160,8 +160,15 @@ export interface RunSummary {
   readonly endedAt: number | null;
   readonly revision: number;
 }
+/** A run whose record cannot be read: damaged, or written by a newer version. */
+export interface UnreadableRun extends RunRef {
+  readonly message: string;
+}
+
 export interface ListPage {
   readonly runs: readonly RunSummary[];
+  /** Runs of this page that are there and cannot be read: one of them hides none of the others. */
+  readonly unreadable: readonly UnreadableRun[];
   /** Pass it as `cursor` for the next page; `null`: that was the last. */
   readonly cursor: string | null;
 }

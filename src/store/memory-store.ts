@@ -211,6 +211,7 @@ class MemoryStore implements Store {
     const last = page.at(-1);
     return {
       runs: records.filter((record) => answers(record, query)).map(summaryOf),
+      unreadable: [],
       cursor: last === undefined || places.length === page.length ? null : encodeCursor(last),
     };
   }

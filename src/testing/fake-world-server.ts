@@ -1,5 +1,5 @@
 /**
- * Owns: the fake world over HTTP, on 127.0.0.1 only: one process that outlives whatever is killed beside it.
+ * Owns: the fake world over HTTP, on 127.0.0.1 unless told otherwise: one process that outlives whatever is killed beside it.
  * Does not own: what an answer says (fake-world.ts), nor the world, which the caller closes.
  *
  * | | |
@@ -31,12 +31,20 @@ export interface WorldServer {
   close(): Promise<void>;
 }
 
-/** Puts a world behind HTTP on 127.0.0.1. `port` 0, the default, takes a free one. Rejects if the port is taken. */
-export async function serveFakeWorld(world: FakeWorld, options: { readonly port?: number } = {}): Promise<WorldServer> {
+export interface ServeOptions {
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** Whoever reaches the port moves the world: 127.0.0.1 unless given; another address is for a network of its own. */
+  readonly host?: string;
+}
+
+/** Puts a world behind HTTP. Rejects if the port is taken. */
+export async function serveFakeWorld(world: FakeWorld, options: ServeOptions = {}): Promise<WorldServer> {
+  const { port: wanted = 0, host = "127.0.0.1" } = options;
   const streams = new Set<ServerResponse>();
   const server = createServer((request, response) => void handle({ world, streams, request, response }));
   server.maxConnections = 5_000;
-  const port = await listen(server, options.port ?? 0);
+  const port = await listen(server, wanted, host);
   let closed: Promise<void> | undefined;
   const close = () => {
     for (const stream of streams) stream.end();
@@ -264,10 +272,10 @@ function ok(body: JsonObject): WorldReply {
   return { kind: "answer", status: 200, body };
 }
 
-function listen(server: Server, port: number): Promise<number> {
+function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
+    server.listen(port, host, () => {
       server.off("error", reject);
       resolve((server.address() as AddressInfo).port); // a server that listens on a port has such an address
     });

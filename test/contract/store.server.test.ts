@@ -106,6 +106,16 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     }
   });
 
+  test("a record that cannot be read hides no other in a list, and is named there", async () => {
+    const store = await open({ namespace: "listed" });
+    const [whole, spoilt] = [await held(store), await held(store)];
+    await server.ask("SET", `{reprise:listed:0}:rec:default:${spoilt.record.id}`, "{oops");
+    const { runs, unreadable } = await store.list({ limit: 10 });
+    expect(runs.map(({ id }) => id)).toEqual([whole.record.id]);
+    const message = expect.stringMatching(/^the record of run default:.* cannot be read: /);
+    expect(unreadable).toEqual([{ tenant: "default", id: spoilt.record.id, message }]);
+  });
+
   test("keys of somebody else under our names are RECORD_CORRUPT, not an outage", async () => {
     const store = await open({ namespace: "foreign" });
     await server.ask("SET", "{reprise:foreign:0}:run:default:x", "not ours");

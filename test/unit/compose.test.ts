@@ -25,10 +25,10 @@ interface Service {
 }
 
 const compose = parse(read("docker-compose.yml")) as {
-  services: { redis: Service; worker: Service };
+  services: { redis: Service; world: Service; worker: Service };
   volumes: Record<string, unknown>;
 };
-const { redis, worker } = compose.services;
+const { redis, world, worker } = compose.services;
 
 /** One Dockerfile instruction: its name and everything after it. */
 interface Instruction {
@@ -72,10 +72,19 @@ describe("docker-compose.yml", () => {
     expect(worker.deploy!.replicas).toBeGreaterThan(1);
   });
 
-  test("a worker waits for a healthy Redis, and both say how they are", () => {
-    expect(worker.depends_on).toEqual({ redis: { condition: "service_healthy" } });
+  test("a worker waits for a healthy Redis and for what its sagas call, and all say how they are", () => {
+    const healthy = { condition: "service_healthy" };
+    expect(worker.depends_on).toEqual({ redis: healthy, world: healthy });
+    expect(world.healthcheck!.test.slice(0, 2)).toEqual(["CMD", "node"]);
     expect(redis.healthcheck!.test.join(" ")).toContain("redis-cli ping");
     expect(worker.healthcheck!.test.slice(0, 2)).toEqual(["CMD", "node"]);
+  });
+
+  test("the world listens where workers look for it, inside the network only", () => {
+    const { hostname, port } = new URL(worker.environment!["WORLD_URL"]!);
+    expect([hostname, port]).toEqual(["world", world.environment!["WORLD_PORT"]]);
+    expect(world.environment!["WORLD_HOST"]).toBe("0.0.0.0");
+    expect(world.ports).toBeUndefined();
   });
 
   test("a worker gets SIGTERM through an init process and two minutes to finish its calls", () => {

@@ -8,6 +8,7 @@ import type {
   Row,
   RunRecord,
   RunRef,
+  UnreadableRun,
 } from "../../core/index.ts";
 import { decodeLog, decodeRecord, decodeRow, refersToLedger, type StoredRecord } from "../codec.ts";
 import {
@@ -96,13 +97,14 @@ export async function list(wire: Wire, query: ListQuery): Promise<ListPage> {
   const places = (await Promise.all(keys.map((key) => placesIn(wire, key, after, limit + 1)))).flat().sort(byPlace);
   const unique = places.filter((place, at) => at === 0 || place.id !== places[at - 1]?.id);
   const page = unique.slice(0, limit);
-  const records = await recordsOf(
+  const { records, unreadable } = await recordsOf(
     wire,
     page.map(({ id }) => ({ tenant, id })),
   );
   const last = page.at(-1);
   return {
     runs: records.filter((record) => answers(record, query)).map(summaryOf),
+    unreadable,
     cursor: last === undefined || unique.length === page.length ? null : encodeCursor(last),
   };
 }
@@ -123,18 +125,29 @@ async function placesIn(wire: Wire, key: string, after: Place | null, count: num
   }
 }
 
-async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<readonly RunRecord[]> {
+interface Records {
+  readonly records: readonly RunRecord[];
+  readonly unreadable: readonly UnreadableRun[];
+}
+
+async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<Records> {
   const records = new Array<RunRecord | null>(runs.length).fill(null);
+  const unreadable: UnreadableRun[] = [];
   const readShard = async (places: readonly number[]) => {
     const calls = places.map((n) => readCall(wire, runs[n] as RunRef));
     const replies = await wire.runMany<ReadReply>("read", calls);
     for (const [at, n] of places.entries()) {
       const stored = storedOf(replies[at] as ReadReply);
-      records[n] = stored === null ? null : decodeRecord(runs[n] as RunRef, stored);
+      const run = runs[n] as RunRef;
+      try {
+        records[n] = stored === null ? null : decodeRecord(run, stored);
+      } catch (error) {
+        unreadable.push({ ...run, message: error instanceof Error ? error.message : String(error) });
+      }
     }
   };
   await Promise.all([...wire.byShard(runs).values()].map(readShard));
-  return records.flatMap((record) => record ?? []);
+  return { records: records.flatMap((record) => record ?? []), unreadable };
 }
 
 /** Registers a structure, unless another one of the same saga and version has open runs. */
