@@ -15,8 +15,9 @@ const jumpSlackMs = 1_000;
 
 interface ShardSweep {
   busy: boolean;
-  /** Monotonic and store time of the last answer. */
+  /** When the last answer came, when it had been asked for (monotonic both), and the store's time in it. */
   at: number;
+  askedAt: number;
   now: number | null;
 }
 
@@ -32,7 +33,7 @@ export class Reconciler {
   constructor(context: EngineContext) {
     this.#context = context;
     const at = context.clock.monotonicMs();
-    this.#sweeps = Array.from({ length: context.store.shards }, () => ({ busy: false, at, now: null }));
+    this.#sweeps = Array.from({ length: context.store.shards }, () => ({ busy: false, at, askedAt: at, now: null }));
   }
 
   start(): void {
@@ -85,13 +86,13 @@ export class Reconciler {
     const { store, wakeUps, clock } = this.#context;
     this.#notice(sweep, clock.monotonicMs());
     if (this.#stopped) return false;
-    const isHeld = clock.monotonicMs() < this.#heldUntil;
+    const askedAt = clock.monotonicMs();
+    const isHeld = askedAt < this.#heldUntil;
     const answer = await store.due(shard, isHeld ? 0 : sweepLimit); // 0: only whether the store is there again
     const now = clock.monotonicMs();
     this.#notice(sweep, now);
     this.#noticeJump(sweep, now, answer.now);
-    sweep.at = now;
-    sweep.now = answer.now;
+    Object.assign(sweep, { at: now, askedAt, now: answer.now });
     if (this.#stopped || isHeld || now < this.#heldUntil) return false;
     if (answer.wakeUps.length > 0) await wakeUps.wake(answer.wakeUps);
     return answer.full;
@@ -103,10 +104,11 @@ export class Reconciler {
     if (now - sweep.at > sweepMs + leaseMs / 2) this.#hold(now, "this worker was held up");
   }
 
+  /** The store read its clock after the question before was asked: no more than the time since then can have passed there. */
   #noticeJump(sweep: ShardSweep, now: number, storeNow: number): void {
     if (sweep.now === null) return;
     const passed = storeNow - sweep.now;
-    if (passed > 2 * (now - sweep.at) + jumpSlackMs) this.#hold(now, `the store's clock jumped by ${passed} ms`);
+    if (passed > 2 * (now - sweep.askedAt) + jumpSlackMs) this.#hold(now, `the store's clock jumped by ${passed} ms`);
   }
 
   #hold(now: number, why: string): void {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type CallVerdict, explain, type Machine, type RunVerdict, verdictOf } from "../../src/core/index.ts";
-import { close, notApplied, ok, Play, refused, timedOut, unusable } from "../support/play.ts";
+import { close, notApplied, notCalled, ok, Play, refused, timedOut, unusable } from "../support/play.ts";
 import { type CallOptions, call, line, played } from "../support/play-sagas.ts";
 
 function judged(play: Play, machine: Machine | null = play.machine) {
@@ -246,7 +246,9 @@ describe("the three answers", () => {
     const later = new Play(line([call("a")]), { startAt: 2_000_000 });
     expect(told(later)[0]).toContain("has not begun and goes on");
     expect(told(later)[1]).toBe("Attempted: nothing was sent.");
-    expect(told(new Play(line([call("a", { queue: "gpu" })])))[1]).toBe("Attempted: nothing was sent.");
+    const unsent = new Play(line([call("a")]));
+    unsent.answer("a", notCalled("store_not_durable"));
+    expect(told(unsent)[1]).toBe("Attempted: nothing was sent.");
     const play = new Play(line([call("a")]));
     expect(told(play)[1]).toContain("is under way");
     play.answer("a", timedOut());

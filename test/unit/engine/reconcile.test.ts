@@ -200,6 +200,26 @@ describe("a worker that was held up takes nothing for one lease", () => {
   });
 });
 
+test("an answer that is read late is no jump of the store's clock", async () => {
+  let isSlow = false;
+  const top = benchTop(
+    [],
+    wrapped((store) => ({
+      due: async (shard, limit) => {
+        const answer = await store.due(shard, limit);
+        if (isSlow) await new Promise<void>((resolve) => void top.clock.after(3_000, resolve));
+        isSlow = false;
+        return answer;
+      },
+    })),
+  );
+  await top.worker().start();
+  await top.clock.advance(1_000);
+  isSlow = true;
+  await top.clock.advance(5_000);
+  expect(top.facts.filter((fact) => fact.fact === "trouble")).toEqual([]);
+});
+
 test("a full sweep is followed by another at once", async () => {
   const { one } = hangingOnce();
   const asked: number[] = [];
