@@ -77,9 +77,9 @@ describe("npm start", () => {
     outcome = outcomeOf(told);
   }, 120_000);
 
-  test("tells five chapters as they should go, and ledger and world agree", () => {
+  test("tells seven chapters as they should go, and ledger and world agree", () => {
     expect(outcome.chapters.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(outcome.chapters.map(({ ok }) => ok)).toEqual([true, true, true, true, true]);
+    expect(outcome.chapters.map(({ ok }) => ok)).toEqual(Array.from({ length: 7 }, () => true));
     expect(outcome).toMatchObject({ differences: 0, differenceRows: [] });
     expect(told.code, told.stderr).toBe(0);
   });
@@ -106,6 +106,20 @@ describe("npm start", () => {
     const { claimed, observed } = outcome.chapters[3] ?? { claimed: [], observed: [] };
     expect(claimed.find(({ step }) => step === "sendMail")).toMatchObject({ state: "unknown", certain: false });
     expect(observed.find(({ actions }) => actions.includes("mail.send"))).toMatchObject({ arrivals: 1, effects: 1 });
+  });
+
+  test("lets an operator say with evidence what became of a parked mail, and the run goes on without another", () => {
+    expect(told.stderr).toMatch(/Safe now: nothing is repeated before a person has decided \(HUMAN_REQUIRED\)/);
+    expect(told.stderr).toMatch(/ada says it happened: the mail server's list shows msg_\d+/);
+    const { claimed, observed } = outcome.chapters[5] ?? { claimed: [], observed: [] };
+    expect(claimed.find(({ step }) => step === "sendMail")).toMatchObject({ state: "succeeded", certain: true });
+    expect(observed.find(({ actions }) => actions.includes("mail.send"))).toMatchObject({ arrivals: 1, effects: 1 });
+  });
+
+  test("asks the CRM what became of the agent's note, and writes it once", () => {
+    expect(told.stderr).toContain("updateCrm the other side was asked: it had happened");
+    const { observed } = outcome.chapters[6] ?? { observed: [] };
+    expect(observed.find(({ actions }) => actions.includes("crm.note"))).toMatchObject({ arrivals: 1, effects: 1 });
   });
 
   test.each([

@@ -33,6 +33,16 @@ export const chapters: readonly Chapter[] = [
   { key: "refused", name: "shipping is refused: refund, then release", play: playRefusal },
   { key: "parked", name: "a mail nobody can know about is parked, not sent twice", play: playLostMail },
   { key: "trip", name: "flight and hotel in parallel: the hotel fails, the flight is cancelled", play: playTrip },
+  {
+    key: "resolved",
+    name: "an operator looks, says what became of a parked mail, and the run goes on",
+    play: playResolve,
+  },
+  {
+    key: "support",
+    name: "a support agent's note times out: the CRM is asked, and not written twice",
+    play: playSupport,
+  },
 ];
 
 /** Plays one chapter to its end. What goes wrong is a problem of the chapter; only an abort of the stage is thrown. */
@@ -134,6 +144,43 @@ async function playTrip(stage: Stage, signal: AbortSignal): Promise<Played> {
   while ((await world.countsOf("flights")).effects === 0) await sleep(pollMs, undefined, { signal });
   narrator.say(`    ${narrator.colors.dim("world:")} the flight is booked, the line to the hotel breaks`);
   await held.drop();
+  tellEnd(await told, stage);
+  return { run };
+}
+
+/** As a person would: reads what the run says, looks into the mail server's own list, and answers with what stands there. */
+async function playResolve(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { world, narrator } = stage;
+  const { dim } = narrator.colors;
+  await world.fault({ service: "mail", action: "send", args: { orderId: "order-6" }, kind: "reset-after-apply" });
+  const run = await startOrder(stage, "order-6");
+  await following(run, stage, signal);
+  const { attempted, text } = await patiently(() => run.explain(), signal);
+  for (const line of text.split("\n")) narrator.say(`    ${dim(line)}`);
+  const mail = attempted.find(({ known }) => known === "may have happened");
+  if (mail === undefined) throw new Error("no effect of this run is in doubt");
+  const sent = (await world.effects()).find(({ operationId }) => operationId === mail.operationId);
+  const by = "ada";
+  if (sent?.ref === undefined) throw new Error("the mail server lists no such mail");
+  const evidence = `the mail server's list shows ${sent.ref}`;
+  const output = { messageId: sent.ref };
+  await run.operator.resolve({ as: "happened", output, reference: sent.ref, evidence }, { by });
+  narrator.say(`    ${by} says it happened: ${dim(evidence)}`);
+  await unlessAborted(run.result({ through: "review" }), signal);
+  tellEnd(await run.get(), stage);
+  return { run };
+}
+
+/** The CRM writes the note and never answers: the step times out, and nobody knows. */
+async function playSupport(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { world, narrator } = stage;
+  const note = { service: "crm", action: "note" };
+  await world.fault({ ...note, kind: "apply-then-hang" });
+  const ticket = { question: "Where is my parcel?", email: "ada@example.com" };
+  const run = await start(stage, "support", { id: "ticket-7", ...ticket });
+  const told = following(run, stage, signal);
+  await unlessAborted(world.nextHeld(note, { signal }), signal);
+  narrator.say(`    ${narrator.colors.dim("world:")} the note is written, the CRM does not answer`);
   tellEnd(await told, stage);
   return { run };
 }

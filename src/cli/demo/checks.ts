@@ -33,6 +33,17 @@ export const checks: Readonly<Record<string, Check>> = {
     ...saw(chapter, lines, ["flights.book", "flights.cancel"]),
     ...wasAsked(chapter, lines, "hotels"),
   ],
+  resolved: (chapter, lines) => [
+    ...ended(chapter, "completed"),
+    ...saw(chapter, lines, anOrder),
+    ...calledOnce(chapter, lines, "mail"),
+  ],
+  support: (chapter, lines) => [
+    ...ended(chapter, "completed"),
+    ...saw(chapter, lines, ["crm.note", "outbox.queue"]),
+    ...calledOnce(chapter, lines, "crm"),
+    ...probed(chapter, lines, "crm"),
+  ],
   // Of a list that may be long, one sentence for each order that went wrong.
   orders: (chapter, lines) => [
     ...ended(chapter, "completed"),
@@ -88,6 +99,14 @@ function wasAsked({ runs }: PlayedChapter, lines: readonly WitnessLine[], servic
   return runs.flatMap((run) =>
     arrivals(lines, run.id, service) > 0 ? [] : [`${run.id}: ${service} was never called`],
   );
+}
+
+/** Asked what became of an operation, which changes nothing. */
+function probed({ runs }: PlayedChapter, lines: readonly WitnessLine[], service: string): readonly string[] {
+  return runs.flatMap((run) => {
+    const isAsked = lines.some((line) => line.kind === "query" && line.run === run.id && line.service === service);
+    return isAsked ? [] : [`${run.id}: ${service} was never asked what became of it`];
+  });
 }
 
 function arrivals(lines: readonly WitnessLine[], run: string, service: string): number {

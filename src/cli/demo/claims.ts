@@ -24,7 +24,6 @@ export type Claim = Readonly<z.infer<typeof Claim>>;
 /** The claims of one run's ledger, in the order of its rows, each row's undoing behind it. */
 export function claimsOf(run: string, rows: readonly LedgerRow[]): readonly Claim[] {
   return rows.flatMap((row) => {
-    if (row.call.effect === "none") return [];
     const { step, operationId, undoOperationId } = row;
     const action: Claim = { operationId, run, step, side: "action", ...claimed(row.call) };
     const call = row.undo?.call ?? null;
@@ -33,9 +32,13 @@ export function claimsOf(run: string, rows: readonly LedgerRow[]): readonly Clai
   });
 }
 
-/** An effect that may have happened is claimed as at most one: that is what `unknown` means. */
+/**
+ * An effect that may have happened is claimed as at most one: that is what `unknown` means. Of a call of class `none` no
+ * effect is claimed, however often it was made.
+ */
 function claimed(call: Call): Pick<Claim, "state" | "sends" | "effects" | "certain"> {
-  const { state, send: sends } = call;
+  const { state, effect, send: sends } = call;
+  if (effect === "none") return { state, sends, effects: 0, certain: true };
   switch (state) {
     case "succeeded":
       return { state, sends, effects: 1, certain: true };

@@ -73,7 +73,8 @@ function claimText(claim: Claim | null): string {
   if (claim === null) return "-";
   if (!claim.certain) return `0 or ${claim.effects} × ${claim.state}`;
   if (claim.effects > 0) return `${claim.effects} × ${claim.side === "undo" ? "undone" : "happened"}`;
-  return claim.sends === 0 ? "0 × never sent" : "0 × did not happen";
+  if (claim.sends === 0) return "0 × never sent";
+  return claim.state === "succeeded" ? "0 × changes nothing" : "0 × did not happen";
 }
 
 function observedText(observed: Observed | null): string {
