@@ -36,6 +36,8 @@ export const errorCodes = [
   // infrastructure: back off and try again
   "STORE_UNAVAILABLE",
   "CLOSED",
+  // a step's own: it works for a run that this process has lost
+  "LEASE_LOST",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",

@@ -83,6 +83,7 @@ export {
   notApplied,
   type ProbeAnswer,
   type ProbeContext,
+  type Progress,
   type RetryOptions,
   type RunIdentity,
   type Saga,

@@ -15,6 +15,7 @@ import { finish } from "./finish.ts";
 import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
+import { keepProgress } from "./progress.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
@@ -110,6 +111,8 @@ function takeFact(draft: Draft, fact: DriverFact): void {
     case "probed":
       probed(draft, fact, fact);
       return attend(draft, fact.seq);
+    case "progress":
+      return keepProgress(draft, fact);
     case "stopping":
       draft.stopping = true;
       return;

@@ -35,6 +35,8 @@ export type DriverFact =
       readonly unusable: boolean;
       readonly note: string | null;
     }
+  /** A long step says how far it has come. */
+  | { readonly type: "progress"; readonly seq: number; readonly send: number; readonly cursor: Json }
   /** Newer inbox entries were delivered with an answer. */
   | { readonly type: "inbox"; readonly entries: readonly InboxEntry[] }
   /** A commit was answered `PERMITTED`. */

@@ -124,6 +124,8 @@ export interface Row {
   /** Encoded input, as stored. */
   readonly input: Json;
   readonly call: Call;
+  /** How far the action says it has come; `null`: it has not said. */
+  readonly progress: Json;
   /** Encoded output; only read when `call.state` is `succeeded`. */
   readonly output: Json;
   /** The output does not fit its schema: the effect happened, its output cannot be used. */
@@ -245,7 +247,7 @@ export type Taken =
       readonly note?: string;
     }
   | {
-      readonly what: "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted";
+      readonly what: "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted" | "progress";
       readonly seq: number;
     }
   | {

@@ -174,6 +174,7 @@ function addRow(draft: Draft, { start, step, input }: Plan): void {
     regionEntry: draft.record.regionEntries[start.region.at(-1) ?? ""] ?? 0,
     input,
     call: newCall(step.effect, draft.input.now),
+    progress: null,
     output: null,
     unusable: false,
     abandoned: false,

@@ -27,6 +27,7 @@ import { type Answered, type EngineContext, trouble, untilAnswered, wake } from 
 import type { HeldLease, LeaseHolder } from "./lease.ts";
 import { highest, Mailbox } from "./mailbox.ts";
 import type { OutcomeFact } from "./outcome.ts";
+import { leaseLost, type ProgressFact, Receipts } from "./receipts.ts";
 import { StoreTime } from "./store-time.ts";
 
 /** A run as it was acquired. */
@@ -59,6 +60,7 @@ export class Driver implements LeaseHolder {
   /** Called when an outcome was committed: what was held against the run before is over. */
   readonly #cleared: () => void;
   readonly #mail: Mailbox;
+  readonly #receipts = new Receipts();
   #run: Run;
   /** What is being decided on: not committed yet. */
   #facts: readonly DriverFact[] = nothingLearnt;
@@ -83,7 +85,8 @@ export class Driver implements LeaseHolder {
     this.#run = acquired.run;
     const { inbox, record } = acquired.run;
     this.#mail = new Mailbox(context.clock, acquired.fact, highest(inbox, record.seen));
-    this.#calls = new Calls(context, this.#held, this.#machine, (fact, refused) => this.#learn(fact, refused));
+    const learn = (fact: OutcomeFact, refused: boolean) => this.#learn(fact, refused);
+    this.#calls = new Calls(context, this.#held, this.#machine, learn, (fact) => this.#keep(fact));
   }
 
   /** Resolves when this process has nothing more to do for the run. */
@@ -110,6 +113,7 @@ export class Driver implements LeaseHolder {
         this.#facts = [...this.#facts, ...this.#mail.take(), ...written.facts];
         continue;
       }
+      this.#receipts.written(this.#facts, decision.run);
       this.#facts = nothingLearnt;
       if (await this.#follow(decision, written)) return;
       await this.#listen(decision);
@@ -255,6 +259,7 @@ export class Driver implements LeaseHolder {
   /** Somebody else has the run: what was learnt and not committed is handed in. */
   #lose(facts: readonly DriverFact[], maybe: Decision | null): void {
     this.#lost = true;
+    this.#receipts.lose();
     this.#calls.abortAll();
     for (const fact of [...facts, ...this.#mail.take()]) if (fact.type === "result") this.#calls.handIn(fact);
     if (maybe !== null) this.#calls.disown(maybe);
@@ -268,6 +273,14 @@ export class Driver implements LeaseHolder {
     const interrupted = this.#expelled && !refused && fact.type === "result" && fact.result.kind === "unknown";
     if (interrupted) this.#mail.wake();
     else this.#mail.post(fact);
+  }
+
+  /** Resolves when the progress is committed. */
+  #keep(fact: ProgressFact): Promise<void> {
+    if (this.#lost) return Promise.reject(leaseLost());
+    const kept = this.#receipts.of(fact);
+    this.#mail.post(fact);
+    return kept;
   }
 
   /** Waits for mail, for the time wanted, for the loss of the lease or for the expulsion. */

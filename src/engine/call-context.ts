@@ -3,7 +3,7 @@
  * they are asked for.
  */
 import type { Row } from "../core/index.ts";
-import type { CallContext, RunIdentity, StepLog } from "../saga/index.ts";
+import type { CallContext, Progress, RunIdentity, StepLog } from "../saga/index.ts";
 
 /** One line of a step's log, with where it comes from. */
 export interface StepLine {
@@ -47,10 +47,12 @@ export interface ContextParts {
   readonly output: unknown;
   readonly signal: LazySignal;
   readonly sink: StepLogSink;
+  readonly progress: Progress;
 }
 
 type UserContext = CallContext & { readonly [Key in "input" | "output"]: unknown } & {
   readonly forwardOperationId: string;
+  readonly progress: Progress;
 };
 
 const partsOf: unique symbol = Symbol("parts");
@@ -70,6 +72,7 @@ export function userContext(parts: ContextParts): UserContext {
     attempt: parts.attempt,
     run: parts.run,
     services: parts.services,
+    progress: parts.progress,
     [partsOf]: parts,
   };
   // `lazily` adds the two that are missing.

@@ -10,6 +10,7 @@ import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
+import type { ProgressFact } from "./receipts.ts";
 
 interface Flight {
   readonly key: string;
@@ -25,6 +26,7 @@ export class Calls {
   readonly #held: HeldLease;
   readonly #machine: Machine;
   readonly #learn: (fact: OutcomeFact, refused: boolean) => void;
+  readonly #keep: (fact: ProgressFact) => Promise<void>;
   readonly #flights = new Set<Flight>();
   #run: Run | null = null;
   #unasked = false;
@@ -35,11 +37,13 @@ export class Calls {
     held: HeldLease,
     machine: Machine,
     learn: (fact: OutcomeFact, refused: boolean) => void,
+    keep: (fact: ProgressFact) => Promise<void>,
   ) {
     this.#context = context;
     this.#held = held;
     this.#machine = machine;
     this.#learn = learn;
+    this.#keep = keep;
   }
 
   /** `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
@@ -143,6 +147,7 @@ export class Calls {
       step,
       onOutcome: (fact, ms) => this.#outcome(flight, row.step, fact, ms),
       onLate: (fact) => this.handIn(fact),
+      onProgress: (cursor) => this.#keep({ type: "progress", seq: order.seq, send: order.send, cursor }),
     });
   }
 

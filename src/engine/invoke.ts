@@ -6,13 +6,16 @@
  * the machine as if it did.
  */
 import type { CallOrder, CallResult, Clock, Row } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
 import {
   type ActionContext,
   type Checked,
   type CompensateContext,
   decodeInput,
   decodeOutput,
+  type Json,
   type ProbeContext,
+  type Progress,
   type RunIdentity,
   type StepSpec,
 } from "../saga/index.ts";
@@ -20,6 +23,7 @@ import { LazySignal, type StepLogSink, userContext } from "./call-context.ts";
 import {
   type AbortCause,
   actionResult,
+  boundedJson,
   leftBehind,
   messageOf,
   type OutcomeFact,
@@ -29,6 +33,7 @@ import {
   thrownResult,
   undoResult,
 } from "./outcome.ts";
+import { leaseLost } from "./receipts.ts";
 
 /** What every call of a worker shares. */
 export interface InvokeDeps {
@@ -46,6 +51,8 @@ export interface CallInput {
   readonly step: StepSpec;
   readonly onOutcome: (fact: OutcomeFact, ms: number) => void;
   readonly onLate: (fact: OutcomeFact) => void;
+  /** Keeps a cursor of the action; `null`: nobody can. */
+  readonly onProgress: ((cursor: Json) => Promise<void>) | null;
 }
 
 /** A call under way. */
@@ -60,19 +67,21 @@ export function invoke(deps: InvokeDeps, input: CallInput): Invocation {
   return call;
 }
 
-class RunningCall implements Invocation {
+class RunningCall implements Invocation, Progress {
   readonly #deps: InvokeDeps;
   readonly #input: CallInput;
   readonly #signal = new LazySignal();
   readonly #beganAt: number;
   #aborted: AbortCause | null = null;
   #reported = false;
+  #cursor: Json;
   #cancelTimer: () => void;
 
   constructor(deps: InvokeDeps, input: CallInput) {
     this.#deps = deps;
     this.#input = input;
     this.#beganAt = deps.clock.monotonicMs();
+    this.#cursor = input.row.progress;
     this.#cancelTimer = deps.clock.after(input.order.timeoutMs, () => this.#abort("timeout"));
   }
 
@@ -82,6 +91,25 @@ class RunningCall implements Invocation {
 
   abort(): void {
     this.#abort("aborted");
+  }
+
+  get(): Json {
+    return this.#cursor;
+  }
+
+  async set(cursor: Json): Promise<void> {
+    const { order, step, onProgress } = this.#input;
+    const json = boundedJson(cursor, this.#deps.maxPayloadBytes);
+    if (!json.ok) throw new RepriseError(json.code, `the progress of ${step.name} ${json.problem}`);
+    if (onProgress === null || order.kind !== "action") {
+      throw new RepriseError(
+        "INPUT_INVALID",
+        `${step.name} keeps no progress: only an action that is on no named queue does`,
+      );
+    }
+    if (this.#reported) throw leaseLost();
+    await onProgress(json.value);
+    this.#cursor = json.value;
   }
 
   #abort(cause: AbortCause): void {
@@ -154,6 +182,7 @@ class RunningCall implements Invocation {
       output,
       signal,
       sink,
+      progress: this,
     });
   }
 

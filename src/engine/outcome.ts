@@ -113,6 +113,19 @@ function boundedOutput(step: StepSpec, value: unknown, maxPayloadBytes: number):
   return { ok: false, problem: `the output is larger than ${maxPayloadBytes} bytes` };
 }
 
+/** A value that a step hands over by itself. */
+export function boundedJson(
+  value: unknown,
+  maxPayloadBytes: number,
+):
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly code: "INPUT_INVALID" | "PAYLOAD_TOO_LARGE"; readonly problem: string } {
+  const json = toJson(value);
+  if (!json.ok) return { ok: false, code: "INPUT_INVALID", problem: `is not JSON: ${json.problem}` };
+  if (fits(json.value, maxPayloadBytes)) return { ok: true, value: json.value };
+  return { ok: false, code: "PAYLOAD_TOO_LARGE", problem: `is larger than ${maxPayloadBytes} bytes` };
+}
+
 /** An output that does not fit is evidence, where it is JSON and small enough. */
 function kept(value: unknown, maxPayloadBytes: number): Json {
   const json = toJson(value ?? null);

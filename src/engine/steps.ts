@@ -130,6 +130,7 @@ export class StepRunner {
           context.facts.emit({ fact: "call", run: command.run, seq, step: step.name, side, ms, result: result.kind });
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
+        onProgress: null,
         onLate: (fact) => {
           if (fact.type === "result") context.background(handInLate(context, { run: command.run, ...fact }));
         },

@@ -48,6 +48,7 @@ export type {
   EffectClass,
   Json,
   ProbeContext,
+  Progress,
   RetryPolicy,
   RunIdentity,
   SagaSpec,

@@ -15,7 +15,7 @@ import {
 } from "xstate";
 import { RepriseError } from "../errors.ts";
 import { decodeInput, encodeOutput } from "./schema.ts";
-import type { ActionContext, Json, StepLog, StepSpec } from "./spec.ts";
+import type { ActionContext, Json, Progress, StepLog, StepSpec } from "./spec.ts";
 
 /** How many microsteps one transition may take before it is a defect. */
 export const maxIterations = 1_000;
@@ -59,6 +59,18 @@ function unguardedContext(spec: StepSpec, input: unknown, signal: AbortSignal): 
     log: silent,
     signal,
     services: undefined,
+    progress: forgetful(),
+  };
+}
+
+/** A cursor for as long as the call. */
+function forgetful(): Progress {
+  let kept: Json = null;
+  return {
+    get: () => kept,
+    set: async (cursor) => {
+      kept = cursor;
+    },
   };
 }
 

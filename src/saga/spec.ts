@@ -41,9 +41,23 @@ export interface CallContext<Services = unknown> {
   readonly services: Services;
 }
 
+/** A cursor inside a long step: where an interrupted call goes on. */
+export interface Progress {
+  /** The last cursor that was kept, by this call or by one before it; `null`: none was. */
+  get(): Json;
+  /**
+   * Keeps a cursor; resolved, it survives the process. Set it after the work it speaks of is done outside.
+   *
+   * @throws RepriseError LEASE_LOST when another worker has the run (stop at once), INPUT_INVALID, PAYLOAD_TOO_LARGE.
+   */
+  set(cursor: Json): Promise<void>;
+}
+
 /** Received by an action. */
 export interface ActionContext<Input = unknown, Services = unknown> extends CallContext<Services> {
   readonly input: Input;
+  /** Of a step that works through many items. Not on a named queue, whose worker may not write: `set` rejects there. */
+  readonly progress: Progress;
 }
 
 /** Received by a probe: `operationId` is that of the action (or of the compensation, for a compensation's probe). */

@@ -111,6 +111,7 @@ export function aRow(seq: number, call: Partial<Call> = {}, patch: Partial<Row> 
     output: null,
     unusable: false,
     abandoned: false,
+    progress: null,
     told: null,
     undo: null,
     reference: null,

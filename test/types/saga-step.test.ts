@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, test } from "vitest";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { absent, cannotTell, happened, type Step, step, stepsFor } from "../../src/saga/index.ts";
+import { absent, cannotTell, happened, type Json, type Step, step, stepsFor } from "../../src/saga/index.ts";
 
 const instant = z.codec(z.iso.datetime(), z.date(), {
   decode: (text) => new Date(text),
@@ -22,14 +22,16 @@ describe("a step's types follow from its schemas", () => {
       input,
       output,
       effect: "keyed",
-      action: async ({ input, attempt, signal, services }) => {
+      action: async ({ input, attempt, signal, services, progress }) => {
         expectTypeOf(input).toEqualTypeOf<{ orderId: string; since: Date }>();
         expectTypeOf(attempt).toBeNumber();
         expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
         expectTypeOf(services).toBeUnknown();
+        expectTypeOf(progress.get()).toEqualTypeOf<Json>();
         return { chargeId: input.orderId, at: input.since, state: "paid", items: [1, 2] };
       },
-      probe: async ({ input, operationId }) => {
+      // @ts-expect-error only an action makes progress
+      probe: async ({ input, operationId, progress: _ }) => {
         if (operationId === "") return cannotTell("no id");
         return input.orderId ? happened({ chargeId: "c", at: input.since, state: "open", items: [] }) : absent();
       },

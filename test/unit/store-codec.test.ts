@@ -152,6 +152,7 @@ describe("a row", () => {
       input: [1],
       call: fullCall(),
       output: { a: null },
+      progress: { at: 451 },
       unusable: true,
       abandoned: true,
       told: "outcome",

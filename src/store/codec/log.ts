@@ -23,6 +23,7 @@ const rowLetters = lettersOf<RowTaken>({
   abandoned: "a",
   taken_back: "t",
   interrupted: "i",
+  progress: "g",
 });
 const plainLetters = lettersOf<PlainTaken>({
   created: "C",
@@ -73,6 +74,7 @@ function packTaken(taken: Taken): unknown {
     case "abandoned":
     case "taken_back":
     case "interrupted":
+    case "progress":
       return rowLetters.letterOf(taken.what) + taken.seq;
     case "outcome": {
       const known = outcomeLetters.letterOf(taken.outcome) + proofLetters.letterOf(taken.proof);

@@ -64,6 +64,7 @@ const row = shapeOf<Omit<Row, "seq">>({
   regionEntry: { short: "re", usual: zero },
   input: { short: "i", usual: nothing },
   call: { short: "c", pack: call.pack, unpack: call.unpack },
+  progress: { short: "pg", usual: nothing },
   unusable: { short: "un", usual: no },
   abandoned: { short: "ab", usual: no },
   told: {

@@ -71,6 +71,7 @@ function setup(
         step: spec,
         onOutcome: (fact) => void outcomes.push(fact),
         onLate: (fact) => void late.push(fact),
+        onProgress: null,
       },
     );
   return { clock, begin, outcomes, late, lines };
