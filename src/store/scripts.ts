@@ -6,7 +6,14 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
-import { maxEntriesWaiting, maxLeasesExpired, maxWakeGraceMs, maxWakeUpsQueued, wakeGraceMs } from "./limits.ts";
+import {
+  maxEntriesWaiting,
+  maxIntentListeners,
+  maxLeasesExpired,
+  maxWakeGraceMs,
+  maxWakeUpsQueued,
+  wakeGraceMs,
+} from "./limits.ts";
 
 /** Which shared parts a script needs, in this order. */
 const parts = {
@@ -20,6 +27,8 @@ const parts = {
   permit: ["due", "lease"],
   renew_permit: ["due"],
   expire: ["due"],
+  claim_intent: ["due", "intent"],
+  publish_intent: ["due", "intent"],
   read: [],
   register: [],
   forget: [],
@@ -34,7 +43,14 @@ export interface Script {
 
 export type Scripts = Readonly<Record<ScriptName, Script>>;
 
-const limits = Object.entries({ wakeGraceMs, maxWakeGraceMs, maxWakeUpsQueued, maxLeasesExpired, maxEntriesWaiting });
+const limits = Object.entries({
+  wakeGraceMs,
+  maxWakeGraceMs,
+  maxWakeUpsQueued,
+  maxLeasesExpired,
+  maxEntriesWaiting,
+  maxIntentListeners,
+});
 
 /** Reads them all, once per store. */
 export function loadScripts(): Scripts {
