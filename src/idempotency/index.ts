@@ -2,7 +2,6 @@
 export {
   type Answered,
   type Idempotency,
-  type IdempotencyPorts,
   idempotencyOf,
   type RequestContext,
   type RequestOptions,

@@ -8,7 +8,16 @@ import {
   type RequestContext,
   readTimes,
 } from "../../src/idempotency/index.ts";
-import { absent, cannotTell, fail, happened, notApplied, RepriseError, transient } from "../../src/index.ts";
+import {
+  absent,
+  cannotTell,
+  createIdempotency,
+  fail,
+  happened,
+  notApplied,
+  RepriseError,
+  transient,
+} from "../../src/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { over } from "../support/fault-ports.ts";
@@ -561,4 +570,14 @@ describe("times", () => {
     const refusal = expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(problem) });
     expect(() => readTimes(given, 1_000)).toThrow(refusal as Error);
   });
+});
+
+test("createIdempotency refuses times and places that cannot be, before anything is connected", () => {
+  const refusal = (message: RegExp) =>
+    expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(message) }) as Error;
+  const redis = "redis://127.0.0.1:1";
+  const times = { claimFor: "900ms", unknownFor: "1h" } as const;
+  expect(() => createIdempotency({ redis, ...times })).toThrow(refusal(/claimFor .*; unknownFor /));
+  expect(() => createIdempotency({ redis, namespace: "a b" })).toThrow(refusal(/a namespace is 1 to 64 characters/));
+  expect(() => createIdempotency({ redis: "nowhere" })).toThrow(refusal(/does not say where Redis is/));
 });
