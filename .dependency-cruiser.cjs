@@ -13,6 +13,7 @@ const rooms = {
   redis: [],
   engine: ["core", "saga"],
   client: ["core", "saga"],
+  idempotency: ["core", "saga"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 

@@ -28,6 +28,12 @@ export const errorCodes = [
   "REVIEW_TAKEN",
   "VERB_REFUSED",
   "CURSOR_INVALID",
+  // idempotent requests: what the caller is told instead of an answer
+  "IDEMPOTENCY_IN_PROGRESS",
+  "IDEMPOTENCY_CONFLICT",
+  "IDEMPOTENCY_UNKNOWN",
+  "IDEMPOTENCY_CLAIM_LOST",
+  "IDEMPOTENCY_ANSWER_INVALID",
   // what a run came to, for those who wait for its result
   "RUN_FAILED",
   "RUN_CANCELLED",

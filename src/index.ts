@@ -47,10 +47,13 @@ export type {
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
+export type { Answered, Idempotency, IdempotencyTimes, RequestContext, RequestOptions } from "./idempotency/index.ts";
 export {
   type CreateClientOptions,
+  type CreateIdempotencyOptions,
   type CreateWorkerOptions,
   createClient,
+  createIdempotency,
   createWorker,
   type PlaceOptions,
   type QueueOptions,

@@ -8,6 +8,7 @@ import { type Config, readConfig, type Settings, withSettings } from "./config.t
 import type { Fact, Facts, Store, WakeUps } from "./core/index.ts";
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
+import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
 import { bullmqConsumers, bullmqWakeUps } from "./queue/index.ts";
 import { type ConnectionOptions, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
@@ -50,6 +51,16 @@ export interface CreateWorkerOptions extends PlaceOptions {
   readonly allowForgetfulStore?: boolean | undefined;
   /** Receives what steps log; one JSON line each to stderr unless given. */
   readonly log?: StepLogSink | undefined;
+}
+
+/** Where requests are remembered (the same place as runs, or another), and for how long. */
+export interface CreateIdempotencyOptions
+  extends Pick<PlaceOptions, "redis" | "namespace" | "shards" | "settings" | "facts">,
+    IdempotencyTimes {
+  /** What a claim waits for where Redis does not sync every write. */
+  readonly barrier?: BarrierOption | undefined;
+  /** Take a Redis that may forget about a second of claims: their requests would be carried out again. */
+  readonly allowForgetfulStore?: boolean | undefined;
 }
 
 export interface QueueOptions {
@@ -120,26 +131,69 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   };
 }
 
-// ---- what both are made of
+/**
+ * Makes the requests of a service idempotent that is no saga: the first answer to a key is kept and replayed. Connects when
+ * it is first used; close it when done.
+ *
+ * @throws RepriseError CONFIG_INVALID.
+ */
+export function createIdempotency(options: CreateIdempotencyOptions = {}): Idempotency {
+  const { config, settings, connections, store } = keptIn(options, options.barrier);
+  const { barrierMs, maxPayloadBytes, commandTimeoutMs } = settings;
+  const idempotency = idempotencyOf(
+    { store, clock: systemClock, ids: systemIds() },
+    {
+      ...readTimes(options, commandTimeoutMs),
+      barrierMs,
+      maxPayloadBytes,
+      allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
+    },
+  );
+  return {
+    run: (...request) => idempotency.run(...request),
+    close: async () => {
+      await idempotency.close();
+      connections.close();
+    },
+  };
+}
 
-interface Base {
+// ---- what all are made of
+
+/** Where things are kept. */
+interface Kept {
   readonly config: Config;
   readonly settings: Settings;
   readonly namespace: string;
   readonly lanes: number;
-  readonly sagas: readonly Saga[];
   readonly connections: RedisConnections;
   readonly store: Store;
-  readonly wakeUps: WakeUps;
   readonly facts: Facts;
   readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+interface Base extends Kept {
+  readonly sagas: readonly Saga[];
+  readonly wakeUps: WakeUps;
   readonly close: () => Promise<void>;
 }
 
 function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
+  const sagas = uniqueSagas(options.sagas);
+  const kept = keptIn(options, barrier);
+  const { connections, namespace, store, onTrouble } = kept;
+  const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });
+  const close = async (): Promise<void> => {
+    await wakeUps.close();
+    await store.close();
+    connections.close();
+  };
+  return { ...kept, sagas, wakeUps, close };
+}
+
+function keptIn(options: Omit<PlaceOptions, "sagas">, barrier?: BarrierOption): Kept {
   const config = readConfig(process.env);
   const settings = withSettings(config.settings, options.settings ?? {});
-  const sagas = uniqueSagas(options.sagas);
   const facts = options.facts ?? troublesToStderr();
   const onTrouble = (where: string, error: unknown) => facts.emit(troubleOf(where, error));
   const connections = redisConnections(connectionOptions(options, config, settings, onTrouble));
@@ -148,17 +202,11 @@ function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
   const shards = options.shards ?? config.shards;
   const settleMs = settings.leaseMs;
   const store = redisStore({ connections, namespace, shards, lanes, settleMs, barrier: barrier ?? null });
-  const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });
-  const close = async (): Promise<void> => {
-    await wakeUps.close();
-    await store.close();
-    connections.close();
-  };
-  return { config, settings, namespace, lanes, sagas, connections, store, wakeUps, facts, onTrouble, close };
+  return { config, settings, namespace, lanes, connections, store, facts, onTrouble };
 }
 
 function connectionOptions(
-  { redis }: PlaceOptions,
+  { redis }: Pick<PlaceOptions, "redis">,
   config: Config,
   { commandTimeoutMs }: Settings,
   onTrouble: (where: string, error: unknown) => void,

@@ -6,6 +6,7 @@ export { digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
 export { idPattern, operationId } from "./ids.ts";
+export * from "./intents.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export type * from "./ports.ts";

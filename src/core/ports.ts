@@ -3,6 +3,7 @@
  * `testing` (virtual clock), wrapped by tests to inject faults. Every answer is a named word; a refusal writes nothing.
  */
 import type { Commit } from "./commit.ts";
+import type { IntentRegistry } from "./intents.ts";
 import type { InboxBody, InboxEntry, LogEntry, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
@@ -181,8 +182,11 @@ export interface RegisteredSaga {
   readonly structure: string;
 }
 
-/** The one place where runs are remembered. All writes of a run go through `create`, `commit`, `send` and `permit`. */
-export interface Store {
+/**
+ * The one place where runs, and the intents of all runs, are remembered. All writes of a run go through `create`,
+ * `commit`, `send` and `permit`.
+ */
+export interface Store extends IntentRegistry {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;

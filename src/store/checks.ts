@@ -1,7 +1,7 @@
 /** Refusals that both adapters word alike. */
 import { type Commit, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
-import { maxEntriesWaiting } from "./limits.ts";
+import { maxEntriesWaiting, maxIntentOwnerChars } from "./limits.ts";
 
 /** The record and the log entry of a commit are the revision after the one it expects. */
 export function assertNext({ run, expects, record, log }: Commit): void {
@@ -36,4 +36,12 @@ export function inboxFull(member: string): RepriseError {
       details: { run: member, maxEntriesWaiting },
     },
   );
+}
+
+/** An owner's name becomes part of what is stored: it is bounded, and it is not empty. */
+export function assertIntentOwner(owner: string): void {
+  if (owner.length >= 1 && owner.length <= maxIntentOwnerChars) return;
+  throw new RepriseError("ID_INVALID", `the owner of an intent is named by 1 to ${maxIntentOwnerChars} characters`, {
+    details: { owner: owner.slice(0, 80), maxIntentOwnerChars },
+  });
 }

@@ -19,6 +19,12 @@ export const maxSlotsTaken = 10_000;
 /** Events and pause requests a run keeps that no state has taken yet. Verbs, cancels and outcomes always get in. */
 export const maxEntriesWaiting = 1_000;
 
+/** Waiters and reusers remembered of one intent; whoever comes later asks again from time to time. */
+export const maxIntentListeners = 100;
+
+/** Longest name of an owner of an intent. */
+export const maxIntentOwnerChars = 200;
+
 /** Leases that one `expire` ends in one shard. */
 export const maxLeasesExpired = 100;
 

@@ -6,6 +6,7 @@
 
 import type {
   AcquireCommand,
+  ClaimIntentCommand,
   Clock,
   CommitCommand,
   CreateCommand,
@@ -15,6 +16,7 @@ import type {
   MoveListener,
   OwnerRef,
   PermitCommand,
+  PublishIntentCommand,
   RegisteredSaga,
   RunRecord,
   RunRef,
@@ -36,6 +38,7 @@ import {
 import { assertPlace, listingKey, memberOf, openListing, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
+import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { acquire, commit, create, release, renew } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
@@ -139,6 +142,22 @@ class MemoryStore implements Store {
 
   async renewPermit(command: PermitCommand) {
     return this.#in(this.shardOf(command.run), (shard, now) => ({ answer: renewPermit(shard, command, now) }));
+  }
+
+  async claimIntent(command: ClaimIntentCommand) {
+    const { tenant, hash } = command.intent;
+    const member = memberOf({ tenant, id: hash });
+    return this.#in(shardOfMember(member, this.shards), ({ intents }, now) =>
+      claimIntent(intents, member, command, now),
+    );
+  }
+
+  async publishIntent(command: PublishIntentCommand) {
+    const { tenant, hash } = command.intent;
+    const member = memberOf({ tenant, id: hash });
+    return this.#in(shardOfMember(member, this.shards), ({ intents }, now) =>
+      publishIntent(intents, member, command, now),
+    );
   }
 
   async hello({ owner, serverId, pulse }: OwnerRef): Promise<void> {

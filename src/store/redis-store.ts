@@ -9,6 +9,7 @@
 
 import type {
   AcquireCommand,
+  ClaimIntentCommand,
   CommitCommand,
   CreateCommand,
   LeaseRef,
@@ -16,6 +17,7 @@ import type {
   MoveListener,
   OwnerRef,
   PermitCommand,
+  PublishIntentCommand,
   RegisteredSaga,
   RunRef,
   SendCommand,
@@ -27,6 +29,7 @@ import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
+import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
@@ -178,6 +181,14 @@ class RedisStore implements Store {
 
   async renewPermit(command: PermitCommand) {
     return await renewPermit(this.#parts().wire, command);
+  }
+
+  async claimIntent(command: ClaimIntentCommand) {
+    return await claimIntent(this.#parts().wire, command);
+  }
+
+  async publishIntent(command: PublishIntentCommand) {
+    return await publishIntent(this.#parts().wire, command);
   }
 
   async hello(owner: OwnerRef): Promise<void> {

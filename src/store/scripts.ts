@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
 import {
   maxEntriesWaiting,
+  maxIntentListeners,
   maxLeasesExpired,
   maxPassedOver,
   maxWakeGraceMs,
@@ -27,6 +28,8 @@ const parts = {
   permit: ["due", "lease"],
   renew_permit: ["due"],
   expire: ["due"],
+  claim_intent: ["due", "intent"],
+  publish_intent: ["due", "intent"],
   read: [],
   register: [],
   forget: [],
@@ -48,6 +51,7 @@ const limits = Object.entries({
   maxPassedOver,
   maxLeasesExpired,
   maxEntriesWaiting,
+  maxIntentListeners,
 });
 
 /** Reads them all, once per store. */

@@ -7,10 +7,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Store } from "../../src/core/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { epochMs } from "./suite/harness.ts";
+import { ask, requests } from "./suite/intent-operations.ts";
 import { aSequence, Play } from "./suite/operations.ts";
 import { type RedisBench, redisBench } from "./suite/redis-bench.ts";
 
-const sequences = Number(process.env["REPRISE_SEQUENCES"] ?? 60);
+const seed = process.env["REPRISE_SEED"];
+const repeats = {
+  numRuns: Number(process.env["REPRISE_SEQUENCES"] ?? 60),
+  ...(seed ? { seed: Number(seed) } : {}),
+};
 
 describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("memory and Redis", () => {
   let bench: RedisBench;
@@ -41,7 +46,30 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("memory and Redis",
         const [expected, held] = await Promise.all(stores.map((store) => play.dump(store)));
         expect(held).toEqual(expected);
       }),
-      { numRuns: sequences, ...(process.env["REPRISE_SEED"] ? { seed: Number(process.env["REPRISE_SEED"]) } : {}) },
+      repeats,
     );
+  }, 300_000);
+
+  test("answer any sequence of claims and publications of intents alike", async () => {
+    const answered = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(requests, async (sequence) => {
+        await bench.clear();
+        let clockMs = 0;
+        const memory = memoryStore({ clock: { monotonicMs: () => clockMs }, epochMs, shards: 2 });
+        for (const request of sequence) {
+          if (request.do === "advance") {
+            clockMs += request.ms;
+            await bench.advance(request.ms);
+            continue;
+          }
+          const [expected, answer] = await Promise.all([ask(memory, request), ask(bench.store, request)]);
+          expect(answer, JSON.stringify(request)).toEqual(expected);
+          answered.add((answer as { answer: string }).answer);
+        }
+      }),
+      repeats,
+    );
+    expect([...answered].sort()).toEqual(["BUSY", "CONFLICT", "DONE", "DUP", "FENCED", "GONE", "MINE", "OK"]);
   }, 300_000);
 });

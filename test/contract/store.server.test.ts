@@ -68,6 +68,19 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     expect(keys.sort()).toEqual(kinds.map((kind) => `${tag}${kind}:default:one-run`));
   });
 
+  test("the key of an intent carries the hash tag of its own shard, and is removed when it is no longer kept", async () => {
+    const store = await open({ namespace: "intents", shards: 4 });
+    const owner = { intent: { tenant: "default", hash: "some-hash" }, owner: "a" };
+    const claim = { ...owner, argsHash: "x", claimMs: null, keepMs: null, replaces: null, listens: false };
+    const key = `{reprise:intents:${store.shardOf({ tenant: "default", id: "some-hash" })}}:intent:default:some-hash`;
+    await store.claimIntent(claim);
+    expect(await server.ask("KEYS", "{reprise:intents:*intent:*")).toEqual([key]);
+    expect(await server.ask("PTTL", key)).toBe(-1);
+    await store.publishIntent({ ...owner, became: { state: "succeeded", outcome: 1 }, keepMs: 100 });
+    await expect.poll(() => server.ask("EXISTS", key)).toBe(0);
+    expect(await store.claimIntent({ ...claim, owner: "b" })).toMatchObject({ answer: "MINE", generation: 1 });
+  });
+
   test("a completed run of five steps with 200-byte results takes under 4 kB, a waiting one under 3 kB", async () => {
     const store = await open({ namespace: "weighed" });
     const record = await completed(store, "order-o-100000");

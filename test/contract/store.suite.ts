@@ -9,6 +9,7 @@ import { createContract } from "./suite/create.ts";
 import { dueContract } from "./suite/due.ts";
 import type { Bench, Current, OpenBench } from "./suite/harness.ts";
 import { inboxContract } from "./suite/inbox.ts";
+import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { ownerContract } from "./suite/owners.ts";
@@ -22,6 +23,7 @@ const parts = {
   due: dueContract,
   permits: permitContract,
   owners: ownerContract,
+  intents: intentContract,
   listings: listingContract,
 } as const;
 

@@ -24,6 +24,7 @@ const planted: Readonly<Record<string, string>> = {
   "src/redis/index.ts": `import "../core/index.ts";`,
   "src/engine/index.ts": `import "../store/index.ts"; import type { AnyActor } from "xstate"; export type A = AnyActor;`,
   "src/client/index.ts": `import "../engine/index.ts";`,
+  "src/idempotency/index.ts": `import "../core/index.ts"; import "../store/index.ts";`,
   "src/testing/index.ts": `import "../store/index.ts"; import "../queue/index.ts"; import "vitest"; import "../../test/world.ts";`,
   "src/cli/index.ts": `import "../testing/index.ts"; import "../orchestrator.ts"; import "../store/index.ts";`,
   "src/http/index.ts": `import "../testing/index.ts";`,

@@ -5,6 +5,7 @@
 import type { WakeUp } from "../../core/index.ts";
 import { graceMs, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
 import type { Cell } from "./cell.ts";
+import type { Intents } from "./intents.ts";
 
 export interface Registration {
   readonly serverId: string | null;
@@ -26,6 +27,7 @@ export interface Shard {
   readonly owners: Map<string, Registration>;
   readonly suspects: Map<string, string>;
   readonly listings: Map<string, Map<string, number>>;
+  readonly intents: Intents;
   highest: number;
 }
 
@@ -41,6 +43,7 @@ export function newShard(lane: number): Shard {
     owners: new Map(),
     suspects: new Map(),
     listings: new Map(),
+    intents: new Map(),
     highest: 0,
   };
 }
