@@ -3,7 +3,8 @@
  * that a bug in it parks the run like any other.
  */
 import { type Json, toJson } from "../saga/index.ts";
-import { type Draft, park, viewOf } from "./draft.ts";
+import { type Draft, viewOf } from "./draft.ts";
+import { park } from "./reviews.ts";
 import type { RunRecord } from "./run.ts";
 
 /** Read after every transition, and again by mended code when a review is over; never of a run that goes back. */
@@ -19,7 +20,7 @@ export function readAttributes(draft: Draft): void {
   if (made.ok) record.attributes = made.value;
   else {
     const message = `attributes: ${made.problem}`;
-    park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+    park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["retry"] });
   }
 }
 

@@ -5,12 +5,12 @@
 import { abortCall, type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass, rowIsOpen } from "./rows.ts";
 import type { Cause, Review, Row } from "./run.ts";
-import { pivotHappened } from "./unwind-start.ts";
+import { endsBy, pivotHappened } from "./unwind-start.ts";
 
 /** Ends the run; one that had ended before, and came back because of a late result, ends as it had. */
 export function close(draft: Draft, { reason: why }: Review, reason: string): null {
   const { record } = draft;
-  const passed = pivotHappened(draft);
+  const passed = pivotHappened(draft) && record.unwind?.despitePivot !== true;
   for (const { seq } of draft.rows) {
     stopCall(draft, rowAt(draft, seq));
     acceptRow(draft, rowAt(draft, seq), reason, passed);
@@ -18,9 +18,10 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
   record.interruptions = 0;
   if (why === "late_result" && record.snapshot?.status !== "active") return null;
   const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
-  const ends = record.unwind?.ends ?? (record.cancel === null ? "failed" : "cancelled");
+  const ends = record.unwind?.ends ?? (record.cancel === null ? endsBy(cause) : "cancelled");
+  const { now } = draft.input;
   record.cause = cause;
-  record.unwind = { cause, at: record.unwind?.at ?? draft.input.now, quiesceUntil: draft.input.now, ends };
+  record.unwind = { cause, at: record.unwind?.at ?? now, quiesceUntil: now, ends, despitePivot: false };
   record.timers = [];
   return null;
 }
@@ -48,7 +49,7 @@ function acceptRow(draft: Draft, row: Row, reason: string, passed: boolean): voi
   if (undo === null ? stands : rowIsOpen(row)) {
     const afterPivot = passed && undo === null && call.state === "succeeded";
     const state = afterPivot ? ("not_needed" as const) : ("accepted" as const);
-    patchRow(draft, seq, { undo: { state, call: undo?.call ?? null, reason } });
+    patchRow(draft, seq, { undo: { ...undo, state, call: undo?.call ?? null, reason } });
   }
   if (row.told === null) patchRow(draft, seq, { told: "nothing" });
 }

@@ -112,7 +112,7 @@ export function closeUndo(
 ): void {
   const row = rowAt(draft, seq);
   const call = row.undo?.call ?? null;
-  putRow(draft, { ...row, undo: { state, call, reason: reason ?? row.undo?.reason ?? null } });
+  putRow(draft, { ...row, undo: { ...row.undo, state, call, reason: reason ?? row.undo?.reason ?? null } });
   note(draft, reason === null ? { what: "undo", seq, state } : { what: "undo", seq, state, note: reason });
 }
 

@@ -21,6 +21,7 @@ import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
 import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
 import { beginMachine, feed } from "./turn.ts";
+import { isToBeUndone, takeUndo } from "./undo.ts";
 import { goBack } from "./unwind.ts";
 
 export type * from "./decision.ts";
@@ -94,11 +95,11 @@ function hear(draft: Draft, facts: readonly DriverFact[]): void {
   receive(draft, []);
 }
 
-/** An ended run is moved by a late result that contradicts it, and by nothing else yet. */
+/** An ended run is moved by a late result that contradicts it, by a request to undo it, and by nothing else. */
 function isReopened(draft: Draft, facts: readonly DriverFact[]): boolean {
   for (const fact of facts) if (fact.type === "result") settle(draft, { ...fact, proof: "late" });
   takeWords(draft);
-  return draft.open.length > 0;
+  return draft.open.length > 0 || isToBeUndone(draft);
 }
 
 function takeFact(draft: Draft, fact: DriverFact): void {
@@ -139,7 +140,7 @@ function takeRound(draft: Draft): boolean {
   }
   if (record.unwind === null) goForward(draft);
   if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
-  return takeNext(draft) || fireTimer(draft) || draft.writes !== writes;
+  return takeNext(draft) || fireTimer(draft) || takeUndo(draft) || draft.writes !== writes;
 }
 
 /** The earliest timer that is due; one a round, since each may cancel the others. `false`: none is. */

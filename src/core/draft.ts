@@ -7,7 +7,7 @@ import type { CallOrder, DecideInput, Offer } from "./decision.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
 import { callOf, rowIsOpen, type Side } from "./rows.ts";
-import type { Call, InboxEntry, Review, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
+import type { Call, InboxEntry, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
 
 export type { Side } from "./rows.ts";
 
@@ -178,11 +178,9 @@ export function isParked(draft: Draft): boolean {
   return draft.record.review !== null;
 }
 
-/** Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. */
-export function park(draft: Draft, review: Omit<Review, "n" | "since">): void {
-  if (draft.record.review !== null) return;
-  const n = draft.record.reviews + 1;
-  draft.record.reviews = n;
-  draft.record.review = { ...review, n, since: draft.input.now };
-  note(draft, { what: "parked", note: `${review.reason}: ${review.message}` });
+/** The entry is read; its slot stays taken. */
+export function consume(draft: Draft, entry: InboxEntry): void {
+  draft.inbox.splice(draft.inbox.indexOf(entry), 1);
+  draft.consumed.push(entry.slot);
+  draft.writes += 1;
 }

@@ -79,5 +79,5 @@ function turnRound(draft: Draft, row: Row): void {
   const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
   if (!harmless || takesFailure(draft, row) || pivotHappened(draft)) return askAboutUnknown(draft, row);
   patchRow(draft, row.seq, { told: "nothing" });
-  startUnwind(draft, causeOf(row), "failed");
+  startUnwind(draft, causeOf(row));
 }

@@ -5,7 +5,7 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
-import { type Draft, isParked, note, viewOf } from "./draft.ts";
+import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
 import type { InboxBody, InboxEntry } from "./run.ts";
 import { settle } from "./settle.ts";
@@ -69,6 +69,9 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return true;
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
+    case "undo":
+      // Kept until the run has ended (`undo.ts`).
+      return false;
   }
 }
 
@@ -94,15 +97,9 @@ function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json)
   }
   const id = entry.slot.slice("event:".length);
   note(draft, { what: "event", id, type, payload, ...(accepts === "forbidden" ? { forbidden: true } : {}) });
-  if (accepts === "taken" && !feed(draft, event)) return true;
+  if (accepts === "taken" && !feed(draft, event, id)) return true;
   consume(draft, entry);
   return true;
-}
-
-function consume(draft: Draft, entry: InboxEntry): void {
-  draft.inbox.splice(draft.inbox.indexOf(entry), 1);
-  draft.consumed.push(entry.slot);
-  draft.writes += 1;
 }
 
 /** What a run that ends leaves unread is logged, so that nobody believes it was heard. */

@@ -10,5 +10,7 @@ export * from "./intents.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export type * from "./ports.ts";
+export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export { pivotIn } from "./unwind-start.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

@@ -2,12 +2,32 @@
  * What a person is asked, and what they may answer. A review follows from the rows: while one is open the others wait, and
  * come up when it is answered; so no question is lost, and one that answers itself (`closing.ts`) is taken back.
  *
- * Invariant: V0 every review has a verb that leads out of it; `close` always does.
+ * Invariant: V0 every review has a verb that leads out of it: `close` always does, and where the run still goes forward so
+ * does `compensate`, which turns it round instead of answering.
  */
-import { type Draft, type Place, park, rowAt, specOf, stepOf } from "./draft.ts";
+import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts";
 import { poisonLimit } from "./outcome.ts";
 import { callOf, mayRepeat, type Side } from "./rows.ts";
-import type { Call, ReviewReason, Row, Verb } from "./run.ts";
+import type { Call, Review, ReviewReason, Row, Verb } from "./run.ts";
+
+/**
+ * Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. `verbs`
+ * are those that answer the question.
+ */
+export function park(draft: Draft, { verbs, ...review }: Omit<Review, "n" | "since">): void {
+  const { record } = draft;
+  if (record.review !== null) return;
+  const ways: readonly Verb[] = goesForward(draft) ? ["compensate", "close"] : ["close"];
+  const n = record.reviews + 1;
+  record.reviews = n;
+  record.review = { ...review, verbs: [...new Set([...verbs, ...ways])], n, since: draft.input.now };
+  note(draft, { what: "parked", note: `${review.reason}: ${review.message}` });
+}
+
+/** Can it be turned round? Not when it goes back, nor when it has come to its good end: that is undone afterwards. */
+function goesForward({ record: { unwind, snapshot, cause } }: Draft): boolean {
+  return unwind === null && (snapshot?.status !== "done" || cause !== null);
+}
 
 /** Why a call is not made or asked about before a person has spoken. */
 export function isStuck(call: Call): boolean {
@@ -50,7 +70,7 @@ function askAboutHalted(draft: Draft, row: Row, call: Call): void {
 function askAboutLate(draft: Draft, row: Row, why: string | null): void {
   const { compensation } = stepOf(draft, row);
   const message = `${row.step} happened, but ${why}`;
-  const verbs: readonly Verb[] = compensation === null ? ["skip", "close"] : ["retry", "skip", "close"];
+  const verbs: readonly Verb[] = compensation === null ? ["skip"] : ["retry", "skip"];
   ask(draft, { seq: row.seq, side: "action" }, "late_result", message, verbs);
 }
 
@@ -64,13 +84,13 @@ export function askAboutUnknown(draft: Draft, row: Row): void {
 /** Retries used up where the step wants a person to look (`onExhausted: "review"`). */
 export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void {
   const message = `${step} was tried ${call.attempt} times and not applied: ${whyOf(call)}`;
-  ask(draft, { seq, side: "action" }, "exhausted", message, ["retry", "resolve", "close"]);
+  ask(draft, { seq, side: "action" }, "exhausted", message, ["retry", "resolve"]);
 }
 
 /** It happened, and its output fits nothing. */
 export function askAboutOutput(draft: Draft, { seq, step, call }: Row): void {
   const message = `${step} succeeded, but its output does not fit its schema: ${whyOf(call)}`;
-  ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve", "close"]);
+  ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve"]);
 }
 
 function ask(draft: Draft, { seq, side }: Place, reason: ReviewReason, message: string, verbs: readonly Verb[]): void {
@@ -88,7 +108,7 @@ function verbsFor(draft: Draft, row: Row, side: Side): readonly Verb[] {
   verbs.push("resolve");
   if (call !== null && (call.state !== "unknown" || mayRepeat(call, spec, draft.input.now))) verbs.push("retry");
   if (side === "undo") verbs.push("skip");
-  return [...verbs, "close"];
+  return verbs;
 }
 
 function nameOf(row: Row, side: Side): string {

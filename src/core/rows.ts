@@ -4,7 +4,7 @@
  * How doubt is kept: `doubtUntil` is about earlier sends. The newest one is in doubt while the call is `unknown`, and while
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
-import type { CallSpec, EffectClass, StepSpec } from "../saga/index.ts";
+import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
 import type { Call, Row } from "./run.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
@@ -37,6 +37,11 @@ export function newCall(effect: EffectClass, nextAt: number): Call {
 /** The call of one side of a row. */
 export function callOf(row: Row, side: Side): Call | null {
   return side === "action" ? row.call : (row.undo?.call ?? null);
+}
+
+/** What the call of one side is given, encoded. */
+export function inputOf({ input, undo }: Row, side: Side): Json {
+  return side === "undo" && undo?.input !== undefined ? undo.input : input;
 }
 
 export function isFinal({ state }: Call): boolean {

@@ -103,6 +103,8 @@ export interface Undo {
   /** The compensation's own call; `null` where none is made. */
   readonly call: Call | null;
   readonly reason: string | null;
+  /** What a person has the compensation given instead of the row's input, encoded; absent: the row's. */
+  readonly input?: Json;
 }
 
 /** What a machine can be told of a row. `nothing`: it never will be, the run has turned round or was closed. */
@@ -157,7 +159,7 @@ export type ReviewReason =
   | "late_result";
 
 /** What a person may do with a parked run. */
-export type Verb = "probe" | "resolve" | "retry" | "skip" | "close";
+export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "compensate" | "close";
 
 /** Why a run is parked and what a person may do; present exactly while `status` is `needs_review`. */
 export interface Review {
@@ -169,6 +171,8 @@ export interface Review {
   /** The row it is about, and whether it is about its action or its compensation. */
   readonly seq: number | null;
   readonly side: "action" | "undo" | null;
+  /** Id of the event it is about: one whose transition is a defect. Absent where it is about none. */
+  readonly event?: string;
   readonly since: number;
   readonly evidence: Json;
   readonly verbs: readonly Verb[];
@@ -191,6 +195,8 @@ export interface Unwind {
   /** Calls in flight may still answer until then. */
   readonly quiesceUntil: number;
   readonly ends: "failed" | "cancelled";
+  /** A person has said that it goes back although a point of no return was passed. */
+  readonly despitePivot: boolean;
 }
 
 /** The run record: everything about a run but its rows, its log and its inbox. */
@@ -271,13 +277,15 @@ export type Taken =
     }
   | { readonly what: "verb"; readonly verb: Verb; readonly review: number; readonly by: string; readonly payload: Json }
   | {
+      /** An `undo` that was not done is `refused`, which then follows at once and says why. */
       readonly what: "control";
-      readonly control: "cancel" | "pause" | "resume";
+      readonly control: "cancel" | "pause" | "resume" | "undo";
       readonly by: string;
       readonly reason: string;
+      readonly despitePivot?: true;
     }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
-  | { readonly what: "unconsumed"; readonly slot: string };
+  | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
 
 /** One revision of a run. Element n of the log is revision n. */
 export interface LogEntry {
@@ -325,6 +333,7 @@ export type InboxBody =
   | { readonly type: "event"; readonly event: string; readonly payload: Json }
   | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
   | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
+  | { readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean }
   | { readonly type: "verb"; readonly verb: VerbCommand }
   | {
       readonly type: "settle" | "late";
@@ -346,6 +355,8 @@ export type VerbCommand =
     }
   | { readonly verb: "retry"; readonly input: Json | undefined; readonly reason: string }
   | { readonly verb: "skip"; readonly reason: string }
+  | { readonly verb: "discard"; readonly reason: string }
+  | { readonly verb: "compensate"; readonly reason: string }
   | { readonly verb: "close"; readonly reason: string };
 
 /** A run as its driver holds it: record, whole ledger (row seq at index seq - 1), and the inbox, oldest first. */

@@ -3,8 +3,9 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
-import { type Draft, note, park, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
+import { park } from "./reviews.ts";
 import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
@@ -20,7 +21,8 @@ export function conclude(draft: Draft): void {
   else record.endedAt = null;
 }
 
-function statusOf({ record, rows, open }: Draft): RunStatus {
+/** What the run is in, as the draft stands. */
+export function statusOf({ record, rows, open }: Draft): RunStatus {
   if (record.review !== null) return "needs_review";
   if (record.unwind !== null) return open.length > 0 ? "unwinding" : record.unwind.ends;
   const hasDone = record.snapshot?.status === "done";
@@ -44,7 +46,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
   if (timers.length > 0) return "timer";
   const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;
-  park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: ["close"] });
+  park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: [] });
   return null;
 }
 

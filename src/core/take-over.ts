@@ -4,10 +4,11 @@
  * an interruption, counted against the call only where its owner died. T2 a row with a permit of its send *is* sent.
  */
 import type { DriverFact } from "./decision.ts";
-import { type Draft, note, park, patchCall, rowAt } from "./draft.ts";
+import { type Draft, note, patchCall, rowAt } from "./draft.ts";
 import { repeatOffer } from "./grant.ts";
 import { interrupt, poisonLimit } from "./outcome.ts";
 import type { PermitState } from "./ports.ts";
+import { park } from "./reviews.ts";
 import { callOf, type Side } from "./rows.ts";
 import type { Call } from "./run.ts";
 
@@ -88,15 +89,15 @@ function offerAgain(draft: Draft): void {
 export function parkPoisoned(draft: Draft): void {
   if (draft.record.interruptions < poisonLimit) return;
   const message = `its worker died ${poisonLimit} times in a row while driving it`;
-  park(draft, { reason: "poison", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+  park(draft, { reason: "poison", message, seq: null, side: null, evidence: null, verbs: ["retry"] });
 }
 
 /** Why today's machine cannot go on from the snapshot; `null`: it can, or does not have to. */
 export function blockedBy(draft: Draft): string | null {
   const { snapshot, unwind } = draft.record;
-  return snapshot === null || unwind !== null ? null : draft.input.machine.blocked(snapshot);
+  return snapshot?.status !== "active" || unwind !== null ? null : draft.input.machine.blocked(snapshot);
 }
 
 function parkBlocked(draft: Draft, message: string): void {
-  park(draft, { reason: "blocked", message, seq: null, side: null, evidence: null, verbs: ["retry", "close"] });
+  park(draft, { reason: "blocked", message, seq: null, side: null, evidence: null, verbs: ["retry"] });
 }

@@ -5,8 +5,9 @@
  * one that it still waits for when it has ended too.
  */
 import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
-import { type Draft, note, park, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
 import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
+import { park } from "./reviews.ts";
 import { newCall } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
 import { stopAction } from "./stop.ts";
@@ -18,12 +19,16 @@ type Played = Extract<Turn, { ok: true }>;
 /** Enters the machine's first state. */
 export function beginMachine(draft: Draft): void {
   note(draft, { what: "begun" });
-  apply(draft, draft.input.machine.initial(viewOf(draft)), null);
+  apply(draft, draft.input.machine.initial(viewOf(draft)), unasked);
 }
 
-/** Feeds an active machine an event that is not a row's outcome; `false`: it was a defect, the run is parked as it was before. */
-export function feed(draft: Draft, event: MachineEvent): boolean {
-  return apply(draft, draft.input.machine.transition(currentSnapshot(draft), event, viewOf(draft)), null);
+/**
+ * Feeds an active machine an event that is not a row's outcome (`id`: one from outside); `false`: it was a defect, the run is
+ * parked as it was before.
+ */
+export function feed(draft: Draft, event: MachineEvent, id: string | null = null): boolean {
+  const turn = draft.input.machine.transition(currentSnapshot(draft), event, viewOf(draft));
+  return apply(draft, turn, id === null ? unasked : { row: null, event: id });
 }
 
 /** Tells the machine that a row succeeded or failed. After a pivot a failure that no `onError` takes parks instead. */
@@ -31,13 +36,13 @@ export function tell(draft: Draft, row: Row): void {
   const snapshot = currentSnapshot(draft);
   const event = outcomeEvent(row);
   if (event.type === "failure" && pivotHappened(draft) && !takesFailure(draft, row)) {
-    return parkAfterPivot(draft, causeOf(row), row.seq, ["retry", "resolve", "close"]);
+    return parkAfterPivot(draft, causeOf(row), row.seq, ["retry", "resolve"]);
   }
   // Told before it is asked: its output is among the results that the machine sees now.
   patchRow(draft, row.seq, { told: event.type });
   note(draft, { what: "told", seq: row.seq, failure: event.type === "failure" ? event.error : null });
   const turn = draft.input.machine.transition(snapshot, event, viewOf(draft));
-  if (!apply(draft, turn, row)) patchRow(draft, row.seq, { told: null });
+  if (!apply(draft, turn, { row, event: null })) patchRow(draft, row.seq, { told: null });
 }
 
 /** Would an `onError` take a failure of this row now? */
@@ -87,14 +92,21 @@ interface Plan {
 }
 type Problem = Pick<Extract<Turn, { ok: false }>, "where" | "defect">;
 
+/** What the machine was told that a turn answers: a row's outcome, an event from outside, or neither. */
+interface Asked {
+  readonly row: Row | null;
+  readonly event: string | null;
+}
+const unasked: Asked = { row: null, event: null };
+
 /** Applies a turn; `false`: it was a defect, nothing was applied and the run is parked. */
-function apply(draft: Draft, turn: Turn, told: Row | null): boolean {
-  if (!turn.ok) return parkDefect(draft, turn, told);
+function apply(draft: Draft, turn: Turn, asked: Asked): boolean {
+  if (!turn.ok) return parkDefect(draft, turn, asked);
   const plans: Plan[] = [];
   for (const effect of turn.effects) {
     if (effect.type !== "start") continue;
     const plan = planOf(draft, effect);
-    if ("defect" in plan) return parkDefect(draft, plan, told);
+    if ("defect" in plan) return parkDefect(draft, plan, asked);
     plans.push(plan);
   }
   draft.record.snapshot = turn.state;
@@ -102,19 +114,19 @@ function apply(draft: Draft, turn: Turn, told: Row | null): boolean {
   // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
   const keepsStops = turn.ended === null || turn.ended.how === "completed";
   for (const effect of turn.effects) applyEffect(draft, effect, plans, keepsStops);
-  if (turn.ended !== null) end(draft, turn, turn.ended, told);
+  if (turn.ended !== null) end(draft, turn, turn.ended, asked.row);
   return true;
 }
 
-function parkDefect(draft: Draft, { where, defect }: Problem, told: Row | null): false {
+function parkDefect(draft: Draft, { where, defect }: Problem, { row, event }: Asked): false {
   note(draft, { what: "refused", note: `${where}: ${defect}` });
   park(draft, {
     reason: "defect",
     message: `${where}: ${defect}. The snapshot before it is kept and nothing was undone`,
-    seq: told?.seq ?? null,
-    side: told === null ? null : "action",
+    seq: row?.seq ?? null,
+    side: row === null ? null : "action",
     evidence: null,
-    verbs: ["retry", "close"],
+    ...(event === null ? { verbs: ["retry"] } : { verbs: ["retry", "discard"], event }),
   });
   return false;
 }
@@ -213,9 +225,9 @@ function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, to
       return;
     case "unwind": {
       const message = `the saga ended in ${ended.at}`;
-      return startUnwind(draft, { kind: "rejected", step: told?.step ?? null, message, reference: ended.at }, "failed");
+      return startUnwind(draft, { kind: "rejected", step: told?.step ?? null, message, reference: ended.at });
     }
     case "error":
-      return startUnwind(draft, told === null ? unnamedCause(ended.at) : causeOf(told), "failed");
+      return startUnwind(draft, told === null ? unnamedCause(ended.at) : causeOf(told));
   }
 }

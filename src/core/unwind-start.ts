@@ -2,14 +2,20 @@
  * The turn from going forward to going back: what happens to each row at the moment a run starts to unwind, and when it
  * must not (after the pivot). Owns steps 1 (quiesce) and 6 (pivot) of design section 7; `unwind.ts` owns the rest.
  */
-import { type Draft, note, park, patchRow, rowAt } from "./draft.ts";
+import type { SagaSpec } from "../saga/index.ts";
+import { type Draft, note, patchRow, rowAt } from "./draft.ts";
+import { park } from "./reviews.ts";
 import type { Cause, Row, Unwind, Verb } from "./run.ts";
 import { stopAction } from "./stop.ts";
 
 /** Has a point of no return been passed? */
-export function pivotHappened(draft: Draft): boolean {
-  const { steps } = draft.input.machine.saga;
-  return draft.rows.some((row) => row.call.state === "succeeded" && steps[row.step]?.pivot === true);
+export function pivotHappened({ rows, input }: Draft): boolean {
+  return pivotIn(input.machine.saga, rows) !== null;
+}
+
+/** The step that was the point of no return, once it has happened. */
+export function pivotIn({ steps }: Pick<SagaSpec, "steps">, rows: readonly Row[]): string | null {
+  return rows.find(({ call, step }) => call.state === "succeeded" && steps[step]?.pivot === true)?.step ?? null;
 }
 
 /** Parks instead of undoing: nothing may be undone any more. */
@@ -21,13 +27,31 @@ export function parkAfterPivot(draft: Draft, cause: Cause, seq: number | null, v
 }
 
 /** Starts to unwind a run that goes forward, or parks it where a pivot has happened. */
-export function startUnwind(draft: Draft, cause: Cause, ends: Unwind["ends"]): void {
-  if (pivotHappened(draft)) {
-    return parkAfterPivot(draft, cause, null, cause.kind === "cancelled" ? ["retry", "close"] : ["close"]);
+export function startUnwind(draft: Draft, cause: Cause): void {
+  if (!pivotHappened(draft)) return turnRound(draft, cause, false);
+  // What a person asked for can be withdrawn; a machine that has ended stays so.
+  const mayGoOn = cause.kind === "cancelled" || draft.record.snapshot?.status === "active";
+  parkAfterPivot(draft, cause, null, mayGoOn ? ["retry"] : []);
+}
+
+/** Starts to unwind a run in spite of a pivot: a person has said so. */
+export function startUnwindDespitePivot(draft: Draft, cause: Cause): void {
+  for (const { seq, call, undo } of draft.rows) {
+    // What was left because of the pivot. (What was not needed for another reason did not happen.)
+    if (undo?.state === "not_needed" && call.state === "succeeded") patchRow(draft, seq, { undo: null });
   }
+  turnRound(draft, cause, true);
+}
+
+/** How a run that goes back ends. */
+export function endsBy({ kind }: Cause): Unwind["ends"] {
+  return kind === "cancelled" || kind === "undone" ? "cancelled" : "failed";
+}
+
+function turnRound(draft: Draft, cause: Cause, despitePivot: boolean): void {
   const { now, settings } = draft.input;
   draft.record.cause = cause;
-  draft.record.unwind = { cause, at: now, quiesceUntil: now + settings.quiesceMs, ends };
+  draft.record.unwind = { cause, at: now, quiesceUntil: now + settings.quiesceMs, ends: endsBy(cause), despitePivot };
   draft.record.timers = [];
   note(draft, { what: "unwinding", note: cause.message });
   for (const seq of draft.open) {

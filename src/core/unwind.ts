@@ -5,7 +5,8 @@
  *
  * Invariants: U1 no compensation runs for what is proven absent, none is skipped for what happened or may have. U2 a row
  * that is not undone holds back every earlier one (in its own region under `parallel-regions`), also while a person is
- * asked about it. U3 nothing is undone once a pivot has happened.
+ * asked about it. U3 nothing is undone once a pivot has happened,
+ * unless a person has said so.
  */
 import { closeUndo } from "./closing.ts";
 import { type Draft, note, patchCall, rowAt, stepOf } from "./draft.ts";
@@ -21,7 +22,7 @@ import { parkAfterPivot, pivotHappened, tellNoMore } from "./unwind-start.ts";
 export function goBack(draft: Draft, unwind: Unwind): ReadonlySet<number> {
   for (const seq of draft.open) tellNoMore(draft, seq);
   if (!quiesced(draft, unwind)) return new Set();
-  if (pivotHappened(draft) && owesAnything(draft)) {
+  if (!unwind.despitePivot && pivotHappened(draft) && owesAnything(draft)) {
     stopAtPivot(draft, unwind);
     return new Set();
   }
@@ -69,7 +70,7 @@ function stopAtPivot(draft: Draft, unwind: Unwind): void {
     if (undo === null && call.state === "succeeded")
       closeUndo(draft, seq, "not_needed", "a point of no return was passed");
   }
-  parkAfterPivot(draft, unwind.cause, null, ["close"]);
+  parkAfterPivot(draft, unwind.cause, null, []);
 }
 
 /** Pivots that may have been passed: before that is known nothing else is undone. */

@@ -1,22 +1,24 @@
 /**
- * What a person decides about a run: the five verbs on a parked one, and a cancel. The store's slot `review:<n>` decides
+ * What a person decides about a run: the verbs on a parked one, and a cancel. The store's slot `review:<n>` decides
  * who was first. Invariants: V1 a verb that the review does not allow changes nothing but the log. V2 no verb makes a call
- * again that may have happened and is not safe to repeat, unless the person states that nothing happened.
+ * again that may have happened and is not safe to repeat, unless the person states that nothing happened. V3 only
+ * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
 import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
-import { callAt, type Draft, note, type Place, park, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
+import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { planAgain, provenAbsent } from "./find-out.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
+import { park } from "./reviews.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
-import type { InboxBody, InboxEntry, Review, VerbCommand } from "./run.ts";
+import type { Cause, InboxBody, InboxEntry, Review, Undo, VerbCommand } from "./run.ts";
 import { blockedBy } from "./take-over.ts";
-import { startUnwind } from "./unwind-start.ts";
+import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
 /** The verbs that are about one call. */
-type PlaceVerb = Exclude<VerbCommand, { readonly verb: "close" }>;
+type PlaceVerb = Extract<VerbCommand, { readonly verb: "probe" | "resolve" | "retry" | "skip" }>;
 /** What a verb came to: `null`, done; else why it could not be done. */
 type Problem = string | null;
 
@@ -28,7 +30,7 @@ export function takeCancel(draft: Draft, entry: InboxEntry, body: Extract<InboxB
   draft.record.cancel = { mode, reason, by, at };
   if (draft.record.unwind !== null) return;
   draft.record.review = null;
-  startUnwind(draft, { kind: "cancelled", step: null, message: reason, reference: by }, "cancelled");
+  startUnwind(draft, { kind: "cancelled", step: null, message: reason, reference: by });
 }
 
 /** Takes a verb on the open review; the run goes on, ends, or is parked again under the next number. */
@@ -41,11 +43,15 @@ export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand):
   note(draft, { what: "verb", verb: command.verb, review: review.n, by: entry.by, payload: payloadOf(command) });
   const isAllowed = review.verbs.includes(command.verb);
   draft.record.review = null;
-  const problem = isAllowed ? carryOut(draft, review, command, entry.by) : `${command.verb} is not allowed here`;
+  const refusal = `${command.verb} is not allowed here, but ${review.verbs.join(", ")}`;
+  const problem = isAllowed ? carryOut(draft, review, command, entry.by) : refusal;
   if (problem !== null) return parkAgain(draft, review, problem);
   // What had made it park behind a pivot is mended, or comes up again by itself.
-  if (review.reason === "after_pivot" && command.verb !== "close") draft.record.cause = null;
+  if (review.reason === "after_pivot" && !givesUp.has(command.verb)) draft.record.cause = null;
 }
+
+/** The verbs after which the run ends for the cause it has. */
+const givesUp: ReadonlySet<VerbCommand["verb"]> = new Set(["compensate", "close"]);
 
 function payloadOf(command: VerbCommand): Json {
   // What came through the inbox is JSON, but for an input that was left out.
@@ -60,9 +66,23 @@ function parkAgain(draft: Draft, { n, since, ...review }: Review, problem: strin
 }
 
 function carryOut(draft: Draft, review: Review, command: VerbCommand, by: string): Problem {
-  if (command.verb === "close") return close(draft, review, `${by}: ${command.reason}`);
-  const { seq, side } = review;
-  return seq === null || side === null ? goOn(draft, review) : actOn(draft, { seq, side }, review, command, by);
+  switch (command.verb) {
+    case "close":
+      return close(draft, review, `${by}: ${command.reason}`);
+    case "compensate":
+      return compensate(draft, review, command.reason, by);
+    case "discard":
+      return discard(draft, review);
+    case "probe":
+    case "resolve":
+    case "retry":
+    case "skip": {
+      const { seq, side } = review;
+      return seq === null || side === null
+        ? goOn(draft, review, command)
+        : actOn(draft, { seq, side }, review, command, by);
+    }
+  }
 }
 
 function actOn(draft: Draft, place: Place, review: Review, command: PlaceVerb, by: string): Problem {
@@ -79,13 +99,47 @@ function actOn(draft: Draft, place: Place, review: Review, command: PlaceVerb, b
 }
 
 /** A review about no row: what was tried is tried again; a cancel that was refused is withdrawn. */
-function goOn(draft: Draft, { reason }: Review): Problem {
+function goOn(draft: Draft, { reason }: Review, command: PlaceVerb): Problem {
+  if (command.verb === "retry" && command.input !== undefined) return "there is no call here to take another input";
   const blocked = reason === "blocked" ? blockedBy(draft) : null;
   if (blocked !== null) return blocked;
   if (reason === "after_pivot") draft.record.cancel = null;
   draft.record.interruptions = 0;
   return null;
 }
+
+/** The event that the machine cannot take is thrown away, so that what comes after it is heard. */
+function discard(draft: Draft, { event }: Review): Problem {
+  for (const entry of draft.inbox.filter(({ slot }) => slot === `event:${event}`)) {
+    consume(draft, entry);
+    note(draft, { what: "discarded", slot: entry.slot });
+  }
+  return null;
+}
+
+// ---- turning round
+
+/**
+ * The run goes back instead of the question being answered; what is unknown is found out on the way. Where a pivot was
+ * passed that parks it once more (`startUnwind`), and only the same verb on that review undoes anything.
+ */
+function compensate(draft: Draft, review: Review, reason: string, by: string): Problem {
+  const isWarned = review.reason === "after_pivot";
+  if (isWarned && reason.trim() === "") return "a point of no return was passed: say why it is undone all the same";
+  const cause = draft.record.cause ?? causeOf(draft, review, `${by}: ${reason}`);
+  draft.record.interruptions = 0;
+  if (isWarned) startUnwindDespitePivot(draft, cause);
+  else startUnwind(draft, cause);
+  return null;
+}
+
+function causeOf(draft: Draft, { n, reason, seq }: Review, message: string): Cause {
+  const isBug = reason === "defect" || reason === "poison" || reason === "blocked";
+  const step = seq === null ? null : rowAt(draft, seq).step;
+  return { kind: isBug ? "defect" : "step_failed", step, message, reference: `review ${n}` };
+}
+
+// ---- asking again
 
 function probeNow(draft: Draft, place: Place): Problem {
   patchCall(draft, place, { probes: maxProbes - 1, probeAt: draft.input.now, interruptions: 0 });
@@ -120,8 +174,10 @@ function resolveAbsent(draft: Draft, place: Place, reference: string | null): Pr
 function retry(draft: Draft, place: Place, { reason }: Review, input: Json | undefined): Problem {
   const row = rowAt(draft, place.seq);
   const { state } = callAt(draft, place);
-  if (reason === "late_result") return undoLate(draft, place.seq);
+  const isLate = reason === "late_result";
   const isRecorded = state === "succeeded" || (reason === "defect" && state === "not_applied");
+  if (input !== undefined && (isLate || isRecorded)) return "its outcome is recorded: no other input is of use";
+  if (isLate) return undoLate(draft, place.seq);
   if (isRecorded) return readAgain(draft, place.seq);
   const problem = input === undefined ? null : changeInput(draft, place, input);
   if (problem !== null) return problem;
@@ -134,13 +190,16 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
   return null;
 }
 
+/** For this call alone: what a compensation is given instead is kept beside it, and the action's stays what it was. */
 function changeInput(draft: Draft, place: Place, input: Json): Problem {
-  if (place.side === "undo") return "a compensation takes no other input";
   if (doubtOf(callAt(draft, place)) !== null)
     return "it may have happened with the old input: say first whether it did";
-  const checked = decodeInput(stepOf(draft, rowAt(draft, place.seq)), input);
+  const row = rowAt(draft, place.seq);
+  const checked = decodeInput(stepOf(draft, row), input);
   if (!checked.ok) return `the input does not fit: ${checked.problem}`;
-  patchRow(draft, place.seq, { input });
+  // A place on that side is one of a row that has a compensation.
+  const undo = row.undo as Undo;
+  patchRow(draft, place.seq, place.side === "action" ? { input } : { undo: { ...undo, input } });
   return null;
 }
 

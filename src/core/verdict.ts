@@ -9,7 +9,7 @@ import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { isStuck } from "./reviews.ts";
-import { callOf, doubtOf, effectiveClass, mayRepeat, type Side } from "./rows.ts";
+import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
 import type { Call, CallState, Review, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
@@ -137,7 +137,7 @@ function judgeOpen(it: Case): Judgement {
   if (side === "undo" && step.compensation === null) {
     return { course: "refuse", reason: `${row.step} has no compensation in the saga as it is here` };
   }
-  const input = decodeInput(step, row.input);
+  const input = decodeInput(step, inputOf(row, side));
   if (!input.ok) return { course: "refuse", reason: `its recorded input does not fit its schema: ${input.problem}` };
   if (isStuck(call)) return { course: "human", reason: "it stops its workers, or cannot be called as it is" };
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {

@@ -5,7 +5,7 @@
  * `onLate`. I3 input and output are checked against the step's schemas here: what does not fit never reaches user code or
  * the machine as if it did.
  */
-import type { CallOrder, CallResult, Clock, Row } from "../core/index.ts";
+import { type CallOrder, type CallResult, type Clock, inputOf, type Row } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import {
   type ActionContext,
@@ -135,7 +135,7 @@ class RunningCall implements Invocation, Progress {
   /** Never rejects. */
   async #perform(): Promise<OutcomeFact> {
     const { order, step, row } = this.#input;
-    const input = decodeInput(step, row.input);
+    const input = decodeInput(step, inputOf(row, order.side));
     if (!input.ok) return this.#defect(`the input of ${step.name} does not fit its schema: ${input.problem}`);
     const output = outputFor(order, step, row);
     if (!output.ok) return this.#defect(`the output of ${step.name} does not fit its schema: ${output.problem}`);

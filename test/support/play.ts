@@ -318,6 +318,11 @@ export class Play {
   resume(): Decision {
     return this.send(`control:r${this.#position}`, { type: "control", control: "resume", reason: "seen" });
   }
+  /** Asks that the run be undone, once it has ended. */
+  undo(reason = "regretted", despitePivot = false): Decision {
+    const slot = despitePivot ? "undo:despite_pivot" : "undo";
+    return this.send(slot, { type: "undo", reason, despitePivot });
+  }
   /** A verb on the open review. */
   verb(command: VerbCommand): Decision {
     return this.send(`review:${this.review?.n ?? 0}`, { type: "verb", verb: command });
@@ -396,6 +401,8 @@ export const resolveAbsent: VerbCommand = {
 };
 export const retry = (input?: Json): VerbCommand => ({ verb: "retry", input, reason: "again" });
 export const probeNow: VerbCommand = { verb: "probe" };
+export const compensate: VerbCommand = { verb: "compensate", reason: "no use" };
+export const discard: VerbCommand = { verb: "discard", reason: "faulty" };
 export const skip: VerbCommand = { verb: "skip", reason: "by hand" };
 export const close: VerbCommand = { verb: "close", reason: "enough" };
 

@@ -161,7 +161,7 @@ describe("nobody knows", () => {
     const play = leaving({ effect: "once" });
     play.event("GO");
     play.answer("a", timedOut());
-    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "close"] });
+    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "compensate", "close"] });
     play.verb(resolveAbsent);
     expect(play.row("a").call.state).toBe("not_applied");
     play.answer("b", ok());
@@ -206,7 +206,10 @@ describe("nobody knows", () => {
     const play = leaving({ effect: "idempotent", settle: false });
     play.event("GO");
     play.takeOver();
-    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "retry", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "unknown_outcome",
+      verbs: ["resolve", "retry", "compensate", "close"],
+    });
     play.verb(retry());
     play.answer("a", ok());
     play.advance(43_000);

@@ -1,5 +1,7 @@
 /** The compensation's own call: judged by its own class like any other, and what it comes to when it cannot be made. */
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { inputOf } from "../../src/core/index.ts";
 import {
   close,
   done,
@@ -116,6 +118,41 @@ describe("used up", () => {
     expect(finish(play).run.record).toMatchObject({ status: "failed", rollback: "complete" });
   });
 
+  test("retry with another input keeps that beside the compensation, and the action's as it was", () => {
+    const play = halted();
+    play.verb(retry({ account: "n-2" }));
+    expect(play.row("a")).toMatchObject({ input: {}, undo: { state: "sent", input: { account: "n-2" } } });
+    expect(inputOf(play.row("a"), "undo")).toEqual({ account: "n-2" });
+    expect(inputOf(play.row("a"), "action")).toEqual({});
+    expect(play.taken()).toContainEqual({
+      what: "verb",
+      verb: "retry",
+      review: 1,
+      by: "ops",
+      payload: retry({ account: "n-2" }),
+    });
+    play.answer("undo a", done);
+    expect(play.row("a").undo).toMatchObject({ state: "done", input: { account: "n-2" } });
+    expect(finish(play).run.record).toMatchObject({ status: "failed", rollback: "complete" });
+  });
+
+  test("retry with another input is held to the step's schema", () => {
+    const input = z.object({ n: z.number().optional() });
+    const play = new Play(line([call("a", { input }), call("b")]));
+    play.answer("a", ok());
+    play.answer("b", refused());
+    play.answer("undo a", refused());
+    play.verb(retry({ n: "x" }));
+    expect(play.review).toMatchObject({ n: 2, message: expect.stringContaining("the input does not fit") });
+    expect(play.row("a").undo).not.toHaveProperty("input");
+    play.verb(retry({ n: 7 }));
+    expect(play.row("a").undo?.input).toEqual({ n: 7 });
+    // The other input stays what it is given, also where it fails again and is given up.
+    play.answer("undo a", refused());
+    play.verb(close);
+    expect(play.row("a").undo).toMatchObject({ state: "accepted", input: { n: 7 } });
+  });
+
   test("resolve with evidence says that it was undone by hand", () => {
     const play = halted();
     play.verb(resolveHappened(null));
@@ -189,12 +226,24 @@ describe("sent once, and nobody knows", () => {
     expect(play.ordered.filter((name) => name === "undo a")).toHaveLength(1);
   });
 
+  test("no other input is taken while it may have happened with the old one", () => {
+    const play = undoing();
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      play.answer("undo a", timedOut());
+      play.advance(1_000);
+    }
+    expect(play.review?.verbs).toContain("retry");
+    play.verb(retry({ account: "n-2" }));
+    expect(play.review?.message).toContain("it may have happened with the old input");
+    expect(play.flying()).toEqual([]);
+  });
+
   test("a second refusal does not pile up the messages", () => {
     const play = unclear();
     play.verb(retry());
     play.verb(retry());
     expect(play.review?.message).toBe(
-      "a may or may not have been undone: unknown (after review 2: retry is not allowed here)",
+      "a may or may not have been undone: unknown (after review 2: retry is not allowed here, but resolve, skip, close)",
     );
   });
 

@@ -459,7 +459,7 @@ describe("a retry of a review about no row", () => {
     const play = new Play(line([call("a", { pivot: true, compensate: false }), call("b")]));
     play.answer("a", ok());
     play.cancel();
-    expect(play.review).toMatchObject({ reason: "after_pivot", seq: null, verbs: ["retry", "close"] });
+    expect(play.review).toMatchObject({ reason: "after_pivot", seq: null, verbs: ["retry", "compensate", "close"] });
     play.verb(retry());
     expect(play.run.record).toMatchObject({ cancel: null, cause: null, status: "running" });
   });

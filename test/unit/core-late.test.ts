@@ -216,7 +216,11 @@ describe("once, and it happened twice", () => {
     const play = doubled();
     play.late("a", 1, ok("first"));
     play.answer("a", ok("second"));
-    expect(play.review).toMatchObject({ reason: "late_result", seq: 1, verbs: ["retry", "skip", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "late_result",
+      seq: 1,
+      verbs: ["retry", "skip", "compensate", "close"],
+    });
     expect(play.review?.message).toContain("it happened twice");
     expect(play.flying()).toEqual([]);
     play.verb(skip);
@@ -332,7 +336,7 @@ describe("an effect that turns up after it was believed not to be there", () => 
   test("cannot be undone where there is no compensation", () => {
     const play = wentOn({ compensate: false });
     play.late("a", 1, ok());
-    expect(play.review?.verbs).toEqual(["skip", "close"]);
+    expect(play.review?.verbs).toEqual(["skip", "compensate", "close"]);
   });
 
   test("is undone by a cancel like everything else", () => {

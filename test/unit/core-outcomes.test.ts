@@ -32,7 +32,11 @@ describe("whatever the class, with and without a probe", () => {
     const play = afterOne(effect, probe, unusable);
     expect(come(play)).toEqual(["succeeded", "needs_review", []]);
     expect(play.row("a")).toMatchObject({ unusable: true, output: 7, told: null });
-    expect(play.review).toMatchObject({ reason: "defect", evidence: 7, verbs: ["retry", "resolve", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "defect",
+      evidence: 7,
+      verbs: ["retry", "resolve", "compensate", "close"],
+    });
   });
 
   test.each(cases)("%s (probe: %s): proven not applied is tried again by policy", (effect, probe) => {
@@ -97,7 +101,7 @@ describe("a time-out", () => {
       reason: "unknown_outcome",
       seq: 1,
       side: "action",
-      verbs: ["resolve", "close"],
+      verbs: ["resolve", "compensate", "close"],
     });
     expect(play.ordered).toEqual(["a"]);
   });
@@ -202,7 +206,11 @@ describe("retries used up", () => {
 
   test("not applied: onExhausted review asks a person instead", () => {
     const play = usedUp("keyed", { onExhausted: "review" }, thrice(notApplied()));
-    expect(play.review).toMatchObject({ reason: "exhausted", seq: 2, verbs: ["retry", "resolve", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "exhausted",
+      seq: 2,
+      verbs: ["retry", "resolve", "compensate", "close"],
+    });
     expect(play.row("a")).toMatchObject({ told: null, call: { state: "not_applied" } });
   });
 
@@ -245,7 +253,10 @@ describe("retries used up", () => {
     };
     const play = new Play(played(machine, [call("a", { retry: { attempts: 1 } }), call("b")]));
     play.answer("a", timedOut());
-    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "retry", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "unknown_outcome",
+      verbs: ["resolve", "retry", "compensate", "close"],
+    });
     expect(play.ordered).toEqual(["a"]);
   });
 

@@ -203,7 +203,7 @@ describe("a person's probe", () => {
 
   test("asks once more, and parks again under the next number when nobody can tell", () => {
     const play = parked();
-    expect(play.review).toMatchObject({ n: 1, verbs: ["probe", "resolve", "close"] });
+    expect(play.review).toMatchObject({ n: 1, verbs: ["probe", "resolve", "compensate", "close"] });
     play.verb(probeNow);
     expect(play.flying()).toEqual(["probe a"]);
     play.probe("a", "cannot_tell");

@@ -9,7 +9,9 @@ import { type CallResult, foldLog, hasEnded, type Verb, type VerbCommand } from 
 import type { Json, Saga } from "../../src/saga/index.ts";
 import {
   close,
+  compensate,
   defect,
+  discard,
   notApplied,
   notCalled,
   ok,
@@ -155,6 +157,8 @@ const commands: Readonly<Record<Verb, readonly VerbCommand[]>> = {
   resolve: [resolveHappened(), resolveAbsent, resolveHappened({ id: 7 } as Json)],
   retry: [retry(), retry({ n: 1 })],
   skip: [skip],
+  discard: [discard],
+  compensate: [compensate],
   close: [close],
 };
 
@@ -185,6 +189,7 @@ const happenings: readonly Happening[] = [
   (play) => {
     if (!hasEnded(play.status)) play.event("GO");
   },
+  undo,
   late,
   decideAsked,
   decideAsked,
@@ -214,6 +219,13 @@ function late(play: Play, a: number, b: number): void {
   if (play.inFlight.get(`${side}:${row.seq}`)?.send === send || play.permits.has(row.seq)) return;
   const body = { type: "late", seq: row.seq, send, side, result: pick(lateResults, a + b) } as const;
   play.send(`late:${row.seq}:${send}:${side}`, body);
+}
+
+/** An ended run is undone; sometimes it is asked for before. */
+function undo(play: Play, a: number, b: number): void {
+  const despitePivot = b % 3 === 0;
+  const isWaiting = play.run.inbox.some(({ body }) => body.type === "undo");
+  if (!isWaiting && (hasEnded(play.status) || a % 20 === 0)) play.undo("regretted", despitePivot);
 }
 
 function decideAsked(play: Play, a: number, b: number): void {
@@ -263,7 +275,11 @@ describe.each(Object.entries(sagas))("%s", (_name, sagaOf) => {
         expect(hasEnded(play.status) || play.status === "needs_review").toBe(true);
         if (play.status === "needs_review") play.verb(close);
         while (play.inFlight.size > 0) answerOne(play, 0, 0);
-        if (play.status === "needs_review") play.verb(close);
+        // An undo that was asked for early begins only now.
+        for (let turn = 0; turn < 50 && !hasEnded(play.status); turn += 1) {
+          letItFinish(play);
+          if (play.status === "needs_review") play.verb(close);
+        }
         expect(hasEnded(play.status)).toBe(true);
         expect(play.run.record.open).toEqual([]);
         const folded = foldLog(play.machine, play.run, play.log).at(-1);

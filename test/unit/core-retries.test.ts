@@ -92,7 +92,7 @@ describe("a key that the other side forgets", () => {
     const play = new Play(line([call("a", keyed)]));
     play.now = epochMs + 50_000;
     play.answer("a", timedOut({ retryAfterMs: 0 }));
-    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "close"] });
+    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["resolve", "compensate", "close"] });
   });
 
   test("is judged by when the repeat would be made, not by when it is decided", () => {

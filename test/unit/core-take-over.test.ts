@@ -28,7 +28,7 @@ describe("poison", () => {
 
   test("a call without effect is no exception", () => {
     const play = killed(new Play(line([call("a", { effect: "none" })])), 3);
-    expect(play.review).toMatchObject({ reason: "poison", verbs: ["resolve", "retry", "close"] });
+    expect(play.review).toMatchObject({ reason: "poison", verbs: ["resolve", "retry", "compensate", "close"] });
     expect(play.row("a").call.state).toBe("planned");
   });
 
@@ -37,7 +37,7 @@ describe("poison", () => {
     killed(play, 2);
     play.now += 3_600_000;
     killed(play, 1);
-    expect(play.review).toMatchObject({ reason: "poison", verbs: ["resolve", "close"] });
+    expect(play.review).toMatchObject({ reason: "poison", verbs: ["resolve", "compensate", "close"] });
   });
 
   test("a worker that left in good order, or of which nothing is known, accuses nobody", () => {
@@ -101,7 +101,7 @@ describe("poison", () => {
     killed(play, 2);
     expect(play.run.record.interruptions).toBe(2);
     killed(play, 1);
-    expect(play.review).toMatchObject({ reason: "poison", seq: null, verbs: ["retry", "close"] });
+    expect(play.review).toMatchObject({ reason: "poison", seq: null, verbs: ["retry", "compensate", "close"] });
     play.verb(retry());
     expect(play.run.record).toMatchObject({ review: null, interruptions: 0 });
   });
@@ -217,7 +217,7 @@ describe("a snapshot that today's machine cannot hold", () => {
     const play = deployed();
     const { snapshot } = play.run.record;
     play.takeOver();
-    expect(play.review).toMatchObject({ reason: "blocked", verbs: ["retry", "close"] });
+    expect(play.review).toMatchObject({ reason: "blocked", verbs: ["retry", "compensate", "close"] });
     expect(play.review?.message).toContain('"x"');
     expect(play.run.record.snapshot).toEqual(snapshot);
   });

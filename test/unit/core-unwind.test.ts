@@ -427,7 +427,11 @@ describe("a pivot", () => {
     const play = until("c", { a: {}, b: pivot, c: {} });
     play.answer("c", refused());
     expect(play.run.record).toMatchObject({ status: "needs_review", cause: { kind: "step_failed", step: "c" } });
-    expect(play.review).toMatchObject({ reason: "after_pivot", seq: 3, verbs: ["retry", "resolve", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "after_pivot",
+      seq: 3,
+      verbs: ["retry", "resolve", "compensate", "close"],
+    });
     expect(play.flying()).toEqual([]);
   });
 
@@ -480,7 +484,7 @@ describe("a pivot", () => {
   test("a cancel after it parks; retry withdraws the cancel", () => {
     const play = until("c", { a: {}, b: pivot, c: {} });
     play.cancel();
-    expect(play.review).toMatchObject({ reason: "after_pivot", seq: null, verbs: ["retry", "close"] });
+    expect(play.review).toMatchObject({ reason: "after_pivot", seq: null, verbs: ["retry", "compensate", "close"] });
     play.answer("c", ok());
     expect(play.status).toBe("needs_review");
     play.verb(retry());
@@ -504,7 +508,7 @@ describe("a pivot", () => {
     };
     const play = new Play(played(machine, [call("b", pivot)]));
     play.answer("b", ok());
-    expect(play.review).toMatchObject({ reason: "after_pivot", verbs: ["close"] });
+    expect(play.review).toMatchObject({ reason: "after_pivot", verbs: ["compensate", "close"] });
     play.verb(close);
     expect(play.status).toBe("failed");
   });
@@ -520,7 +524,7 @@ describe("a pivot", () => {
       cause: { kind: "cancelled" },
     });
     expect(play.row("a").undo?.state).toBe("not_needed");
-    expect(play.review).toMatchObject({ reason: "after_pivot", verbs: ["close"] });
+    expect(play.review).toMatchObject({ reason: "after_pivot", verbs: ["compensate", "close"] });
     play.verb(close);
     expect(play.run.record).toMatchObject({ status: "cancelled", rollback: "partial" });
   });

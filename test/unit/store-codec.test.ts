@@ -156,7 +156,7 @@ describe("a row", () => {
       unusable: true,
       abandoned: true,
       told: "outcome",
-      undo: { state: "halted", call: aCall({ effect: "once", state: "unknown" }), reason: "because" },
+      undo: { state: "halted", call: aCall({ effect: "once", state: "unknown" }), reason: "because", input: null },
       reference: "T-1",
     };
     expect(decodeRow(run, 4, encodeRow(full))).toStrictEqual(full);
@@ -226,7 +226,9 @@ describe("the log", () => {
       { what: "verb", verb: "close", review: 1, by: "Ann", payload: null },
       { what: "control", control: "pause", by: "Ann", reason: "r" },
       { what: "late", seq: 1, send: 1, outcome: "succeeded" },
+      { what: "control", control: "undo", by: "Ann", reason: "r", despitePivot: true },
       { what: "unconsumed", slot: "event:1" },
+      { what: "discarded", slot: "event:2" },
     ];
     for (const each of [[], all, ...all.map((one) => [one])]) {
       const entry = aLogEntry(1, { taken: each, from: "waiting", to: "needs_review" });
@@ -317,6 +319,7 @@ function fullRecord(): RunRecord {
       message: "m",
       seq: 1,
       side: "undo",
+      event: "e-1",
       since: at,
       evidence: null,
       verbs: ["retry", "close"],
@@ -329,6 +332,7 @@ function fullRecord(): RunRecord {
       at,
       quiesceUntil: at,
       ends: "failed",
+      despitePivot: true,
     },
     interruptions: 1,
     seen: 7,

@@ -90,6 +90,7 @@ function packTaken(taken: Taken): unknown {
     case "control":
     case "late":
     case "unconsumed":
+    case "discarded":
       return taken;
   }
 }

@@ -48,6 +48,7 @@ const undo = shapeOf<Undo>({
     unpack: call.unpack,
   },
   reason: { short: "r", usual: nothing },
+  input: { short: "i", optional: true },
 });
 
 const row = shapeOf<Omit<Row, "seq">>({

@@ -1,0 +1,69 @@
+/**
+ * Undoing a run that has ended (mode "compensate only"): a completed or failed one goes back and ends `cancelled`, with the
+ * cause `undone`. Owns when such a request is taken, when it is refused, and what an earlier unwind left that is taken up.
+ *
+ * Invariants: N1 a request that comes before the end is kept until then. N2 what was undone, is kept or did not happen is not
+ * touched. N3 what a person had left as it was is taken up with everything known of its calls: none is made blindly again.
+ */
+import { consume, type Draft, note, patchCall, patchRow } from "./draft.ts";
+import { findOut, planAgain } from "./find-out.ts";
+import type { InboxBody, InboxEntry, Row, Undo } from "./run.ts";
+import { hasEnded } from "./run.ts";
+import { statusOf } from "./status.ts";
+import { pivotHappened, startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
+
+type Asked = Extract<InboxBody, { type: "undo" }>;
+
+/** Is there a request to undo the run? */
+export function isToBeUndone({ inbox }: Draft): boolean {
+  return inbox.some(({ body }) => body.type === "undo");
+}
+
+/** Takes the oldest request, once the run is at its end; `false`: there is nothing to take. */
+export function takeUndo(draft: Draft): boolean {
+  if (draft.inbox.length === 0 || !hasEnded(statusOf(draft))) return false;
+  for (const entry of draft.inbox) if (entry.body.type === "undo") return take(draft, entry, entry.body);
+  return false;
+}
+
+function take(draft: Draft, entry: InboxEntry, asked: Asked): true {
+  const { by } = entry;
+  const { reason, despitePivot } = asked;
+  consume(draft, entry);
+  note(draft, { what: "control", control: "undo", by, reason, ...(despitePivot ? { despitePivot } : {}) });
+  const objection = objectionTo(draft, asked);
+  if (objection === null) start(draft, by, asked);
+  else note(draft, { what: "refused", note: objection });
+  return true;
+}
+
+/** Why nothing is undone; `null`: nothing is against it. */
+function objectionTo(draft: Draft, { reason, despitePivot }: Asked): string | null {
+  if (statusOf(draft) === "cancelled") return "it is cancelled: what there was to undo was undone or left then";
+  if (!pivotHappened(draft)) return null;
+  if (!despitePivot) return "a point of no return was passed, so nothing is undone";
+  return reason.trim() === ""
+    ? "a point of no return was passed, and no reason says why it is undone all the same"
+    : null;
+}
+
+function start(draft: Draft, by: string, { reason, despitePivot }: Asked): void {
+  draft.record.endedAt = null;
+  for (const row of draft.rows.slice()) {
+    if (row.undo?.state === "skipped" || row.undo?.state === "accepted") takeUp(draft, row, row.undo);
+  }
+  const cause = { kind: "undone", step: null, message: reason, reference: by } as const;
+  if (despitePivot) startUnwindDespitePivot(draft, cause);
+  else startUnwind(draft, cause);
+}
+
+/** An effect that a person had left: it is undone after all, from where its undoing stood. */
+function takeUp(draft: Draft, { seq }: Row, undo: Undo): void {
+  const { call } = undo;
+  if (call === null) return patchRow(draft, seq, { undo: null });
+  const place = { seq, side: "undo" } as const;
+  patchRow(draft, seq, { undo: { ...undo, reason: null } });
+  if (call.state === "sent" || call.state === "unknown") return findOut(draft, place);
+  patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
+  planAgain(draft, place, draft.input.now);
+}
