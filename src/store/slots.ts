@@ -12,7 +12,7 @@ export function gateOf(slot: string): string | null {
 
 /** May it be sent to a run that has ended? It makes such a run acquirable again. */
 export function reopens(slot: string): boolean {
-  return slot === "undo" || slot.startsWith("late:");
+  return /^(?:undo|late)(?::|$)/.test(slot);
 }
 
 /** Is it one of those that a busy sender could pile up without end? */

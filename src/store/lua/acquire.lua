@@ -15,7 +15,7 @@ if not revision then return { 'ABSENT', now } end
 if holder and holder ~= token and tonumber(f[4]) > now then return { 'HELD', now, f[4] } end
 local reopened = not status:find('[cfx]')
 for _, slot in ipairs(reopened and {} or call('HKEYS', inbox)) do
-  reopened = reopened or slot == 'undo' or slot:find('^late:')
+  reopened = reopened or slot == 'undo' or slot:find('^undo:') or slot:find('^late:')
 end
 if not reopened then
   take_up(run, queued, member, f[8], f[9])

@@ -65,6 +65,8 @@ export function inboxContract(current: Current): void {
     }
     expect(await current.store.send(aSend(record, "late:1:1"))).toMatchObject({ answer: "OK" });
     expect(await current.store.send(aSend(record, "undo"))).toMatchObject({ answer: "OK" });
+    expect(await current.store.send(aSend(record, "undo:despite_pivot"))).toMatchObject({ answer: "OK" });
+    expect(await current.store.send(aSend(record, "undone"))).toMatchObject({ answer: "ENDED" });
   });
 
   test("who resends after the end is told what became of the first: DUP, not ENDED", async () => {

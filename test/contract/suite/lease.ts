@@ -76,7 +76,7 @@ export function leaseContract(current: Current): void {
     });
 
     test("a run that has ended is ENDED, unless a late result or an undo waits in its inbox", async () => {
-      for (const slot of ["late:1:1", "undo"]) {
+      for (const slot of ["late:1:1", "undo", "undo:despite_pivot"]) {
         const record = await ended(current.store);
         expect(await acquire(record, "t-9")).toMatchObject({ answer: "ENDED" });
         expect(await current.store.send(aSend(record, slot))).toMatchObject({ answer: "OK" });

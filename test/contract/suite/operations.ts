@@ -8,7 +8,17 @@ import { aCommit, aCreate, anOfferedRow, anOfferedUndo, aRow } from "../../suppo
 import { epochMs } from "./harness.ts";
 
 const runs: readonly RunRef[] = ["a", "b", "c"].map((id) => ({ tenant: "default", id }));
-const slots = ["event:1", "event:2", "cancel", "review:1", "wait:1.1:ann", "late:1:1", "undo", "settle:1:1"] as const;
+const slots = [
+  "event:1",
+  "event:2",
+  "cancel",
+  "review:1",
+  "wait:1.1:ann",
+  "late:1:1",
+  "undo",
+  "undo:despite_pivot",
+  "settle:1:1",
+] as const;
 const statuses: readonly RunStatus[] = ["running", "waiting", "needs_review", "unwinding", "completed", "cancelled"];
 const leaseMs = 10_000;
 
