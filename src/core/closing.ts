@@ -6,7 +6,7 @@
  */
 import type { Json } from "../saga/index.ts";
 import { callAt, type Draft, note, type Place, patchCall, patchRow, putRow, rowAt, stepOf } from "./draft.ts";
-import { doubtOf, effectiveClass } from "./rows.ts";
+import { doubtOf, effectiveClass, later } from "./rows.ts";
 import type { Call, Failure, Proof, ReviewReason, Undo } from "./run.ts";
 
 /** How it is known that a call happened. */
@@ -61,8 +61,15 @@ export function evidenceOf({ evidence }: Call): Evidence | null {
 
 /** Until when another send of the same call may still arrive, though one is known to have happened. */
 function twinsUntil(call: Call, which: Happened["which"]): number | null {
-  if (which === "newest") return call.doubtUntil;
-  return which === "some" && call.doubtUntil === null ? null : doubtOf(call);
+  switch (which) {
+    case "newest":
+      return call.doubtUntil;
+    case "older":
+      // Whatever it is taken for, the newest one has a deadline as long as nobody has said that it did nothing.
+      return later(call.doubtUntil, call.deadline);
+    case "some":
+      return call.doubtUntil === null ? null : doubtOf(call);
+  }
 }
 
 function unusableOutput(call: Call, problem: string): Failure {

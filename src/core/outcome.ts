@@ -20,6 +20,7 @@ type Failed = Extract<CallResult, { kind: "not_applied" | "unknown" }>;
 
 /** The call said that it failed. */
 export function failed(draft: Draft, place: Place, result: Failed, proof: Proof): void {
+  if (result.kind === "not_applied") patchCall(draft, place, { deadline: null });
   if (takeEvidence(draft, place)) return;
   const call = callAt(draft, place);
   answerReview(draft, place);

@@ -254,6 +254,22 @@ describe("once, and it happened twice", () => {
     expect(play.row("a").call.evidence).toMatchObject({ send: 1 });
   });
 
+  test.each([
+    ["did not answer in time", (play: Play) => play.answer("a", timedOut())],
+    ["lost its worker", (play: Play) => play.takeOver()],
+  ] as const)("where the newest %s it is not undone before that one can no longer arrive", (_what, come) => {
+    const play = new Play(line([call("a", { effect: "once" }), call("b")]));
+    play.answer("a", notApplied({ retryAfterMs: 0 }));
+    const { deadline } = play.row("a").call;
+    play.late("a", 1, ok("first"));
+    come(play);
+    expect(play.review?.message).toContain("it happened twice");
+    play.verb(retry());
+    expect(play.flying()).not.toContain("undo a");
+    play.advance((deadline as number) - play.now);
+    expect(play.flying()).toContain("undo a");
+  });
+
   test("heard twice it is asked about once", () => {
     const play = doubled();
     play.answer("a", ok("second"));
