@@ -19,6 +19,7 @@ export {
   type SignalOptions,
   type Started,
   type StartOptions,
+  type UndoOptions,
   type VerbOptions,
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";

@@ -47,6 +47,12 @@ export function checkedDuration(duration: Duration, what: string): number {
   }
 }
 
+/** Why somebody decided something: it is the one thing that nobody can find out later. */
+export function checkedReason(reason: string): string {
+  if (reason.trim() !== "") return reason;
+  throw invalid("INPUT_INVALID", "reason", "it is empty");
+}
+
 export function invalid(code: ErrorCode, what: string, problem: string): RepriseError {
   return new RepriseError(code, `${what}: ${problem}`, { details: { what, problem } });
 }

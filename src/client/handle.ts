@@ -21,6 +21,7 @@ import { type Connection, type News, rereadMs } from "./connection.ts";
 import { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { type Operator, operatorOf } from "./operator.ts";
 import { notFound, sendRequest } from "./send.ts";
+import { type UndoOptions, undo } from "./undo.ts";
 import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";
 
 /** A run that moves is read again this often before it is judged as read. */
@@ -77,6 +78,12 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   ): Promise<"accepted" | "duplicate">;
   /** Asks it to stop; `by` is whose cancel counts (the first one's). Throws RUN_ENDED. */
   cancel(options: CancelOptions): Promise<{ readonly by: string }>;
+  /**
+   * Undoes a run that has completed or failed: it goes back and ends as cancelled, undone. Asked again it changes nothing;
+   * `by` is whose request counts. Throws VERB_REFUSED for a run that has not ended or was cancelled, and after a point of no
+   * return unless `despitePivot`; INPUT_INVALID where the reason is empty.
+   */
+  undo(options: UndoOptions): Promise<{ readonly by: string }>;
   /** The verbs of a parked run. */
   readonly operator: Operator;
 }
@@ -173,6 +180,10 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const body = { type: "cancel", mode: "compensate", reason } as const;
     const answer = await sendRequest(this.#connection, { run: this.#ref, slot, commandId, by, body });
     return { by: answer.answer === "TAKEN" ? answer.by : by };
+  }
+
+  undo(options: UndoOptions): Promise<{ readonly by: string }> {
+    return undo(this.#connection, this.#ref, options);
   }
 
   get #ref(): RunRef {

@@ -4,4 +4,5 @@ export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
+export type { UndoOptions } from "./undo.ts";
 export type { LedgerRow, RunView } from "./view.ts";

@@ -6,7 +6,7 @@
 import type { Review, Row, RunRecord, RunRef, VerbCommand } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
-import { checkedJson } from "./checks.ts";
+import { checkedJson, checkedReason } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 import { notFound, sendRequest } from "./send.ts";
 
@@ -32,16 +32,29 @@ export type Resolution =
     }
   | { readonly as: "absent"; readonly reference?: string; readonly evidence: string };
 
-/** The verbs of a parked run. Each throws REVIEW_GONE, REVIEW_TAKEN (naming the winner), VERB_REFUSED, RUN_NOT_FOUND. */
+/**
+ * The verbs of a parked run. Each throws REVIEW_GONE, REVIEW_TAKEN (naming the winner), VERB_REFUSED (naming the verbs it
+ * takes), RUN_NOT_FOUND, and INPUT_INVALID where the reason is empty.
+ */
 export interface Operator {
   /** Ask the other side now. */
   probe(options: VerbOptions): Promise<void>;
   /** Say what is known to have happened, or not. Throws INPUT_INVALID for an output that does not fit. */
   resolve(resolution: Resolution, options: VerbOptions): Promise<void>;
-  /** Try again, with other input where given. Throws INPUT_INVALID for an input that does not fit. */
+  /**
+   * Try again, with other input where given: the action's own from now on, or what this compensation alone is given. Throws
+   * INPUT_INVALID for an input that does not fit.
+   */
   retry(options: VerbOptions & { readonly reason: string; readonly input?: Json }): Promise<void>;
   /** Leave this effect as it is and go on with the unwind. */
   skip(options: VerbOptions & { readonly reason: string }): Promise<void>;
+  /** Throw away the event that the machine cannot take. */
+  discard(options: VerbOptions & { readonly reason: string }): Promise<void>;
+  /**
+   * Undo the run instead of answering. Where a point of no return was passed it is parked with that question first, and the
+   * same verb on that review undoes what can be undone.
+   */
+  compensate(options: VerbOptions & { readonly reason: string }): Promise<void>;
   /** Give up: what is open stays as it is, on record. */
   close(options: VerbOptions & { readonly reason: string }): Promise<void>;
 }
@@ -53,6 +66,8 @@ export function operatorOf(connection: Connection, run: RunRef): Operator {
     resolve: (resolution, options) => act(resolveCommand(resolution), options),
     retry: (options) => act({ verb: "retry", input: options.input, reason: options.reason }, options),
     skip: (options) => act({ verb: "skip", reason: options.reason }, options),
+    discard: (options) => act({ verb: "discard", reason: options.reason }, options),
+    compensate: (options) => act({ verb: "compensate", reason: options.reason }, options),
     close: (options) => act({ verb: "close", reason: options.reason }, options),
   };
 }
@@ -64,6 +79,7 @@ function resolveCommand(resolution: Resolution): VerbCommand {
 }
 
 async function actOn(connection: Connection, run: RunRef, verb: VerbCommand, options: VerbOptions): Promise<void> {
+  if ("reason" in verb) checkedReason(verb.reason);
   const store = await connection.store();
   const record = await store.read(run);
   if (record === null) throw notFound(run);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { setup as machineOf } from "xstate";
 import { z } from "zod";
 import { connectedClient, ResultTimeout, RunNeedsReview, type RunView } from "../../src/client/index.ts";
 import type { Store } from "../../src/core/index.ts";
@@ -215,6 +216,200 @@ describe("an explanation", () => {
   test("of a run that is not there is refused by name", async () => {
     const { client } = parkedAt();
     await expect(client.run("none").explain()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+});
+
+/** Steps whose outside can be told to refuse, and remembers what it was asked. */
+function shop(options: { readonly pivot?: true } = {}) {
+  const asked: string[] = [];
+  const refuses = new Set<string>();
+  const Account = z.object({ account: z.string() });
+  const act = (name: string, { account }: { readonly account: string }): void => {
+    asked.push(`${name} ${account}`);
+    if (refuses.has(name)) throw fail(`${name} is closed`);
+  };
+  const pay = step("pay", {
+    input: Account,
+    effect: "keyed",
+    action: ({ input }) => act("pay", input),
+    compensate: ({ input }) => act("refund", input),
+    ...options,
+  });
+  const ship = step("ship", {
+    input: Account,
+    effect: "keyed",
+    action: ({ input }) => act("ship", input),
+    compensate: ({ input }) => act("return", input),
+  });
+  const orders = saga("orders", { version: 1, input: Account })
+    .step(pay, ({ input }) => input)
+    .step(ship, ({ input }) => input)
+    .build();
+  const top = benchTop([orders]);
+  const client = connectedClient(top.ports, { namespace: "test", sagas: [orders], maxPayloadBytes: 1_000 });
+  const open = async () => {
+    await top.worker().start();
+    const run = await client.start(orders, { account: "n-1" }, { id: "o-1" });
+    await top.clock.advance(1_000);
+    return run;
+  };
+  return { ...top, client, orders, asked, refuses, open };
+}
+
+describe("undoing a run that has ended", () => {
+  test("undoes its effects in reverse and ends it as cancelled; asked again it changes nothing", async () => {
+    const { open, clock, asked } = shop();
+    const run = await open();
+    expect(await run.undo({ reason: "regretted", by: "ann" })).toEqual({ by: "ann" });
+    expect(await run.undo({ reason: "me too", by: "bob" })).toEqual({ by: "ann" });
+    await clock.advance(1_000);
+    expect(asked).toEqual(["pay n-1", "ship n-1", "return n-1", "refund n-1"]);
+    const cause = { kind: "undone", message: "regretted", reference: "ann" };
+    expect(await run.get()).toMatchObject({ status: "cancelled", rollback: "complete", cause });
+    expect(await run.undo({ reason: "once more", by: "bob" })).toEqual({ by: "ann" });
+    await clock.advance(1_000);
+    expect(asked).toHaveLength(4);
+    await expect(run.result()).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  });
+
+  test("is refused while it has not ended, and once it was cancelled", async () => {
+    const { open, client, orders } = shop();
+    const waiting = await client.start(orders, { account: "n-2" }, { id: "later", delay: "1h" });
+    const refusal = { code: "VERB_REFUSED", details: { verb: "undo", status: "running" } };
+    await expect(waiting.undo({ reason: "r", by: "ann" })).rejects.toMatchObject(refusal);
+    await waiting.cancel({ reason: "r", by: "ann" });
+    await open();
+    await expect(waiting.undo({ reason: "r", by: "ann" })).rejects.toMatchObject({
+      code: "VERB_REFUSED",
+      message: "run later was cancelled: what there was to undo was undone or left then",
+    });
+  });
+
+  test("is refused after a point of no return, and done where the request says so", async () => {
+    const { open, clock, asked } = shop({ pivot: true });
+    const run = await open();
+    await expect(run.undo({ reason: "r", by: "ann" })).rejects.toMatchObject({
+      code: "VERB_REFUSED",
+      message: expect.stringContaining("point of no return (pay)"),
+    });
+    await run.undo({ reason: "fraud", by: "ann", despitePivot: true });
+    await clock.advance(1_000);
+    expect(asked.slice(2)).toEqual(["return n-1", "refund n-1"]);
+    expect(await run.get()).toMatchObject({ status: "cancelled", rollback: "complete" });
+  });
+
+  test("is refused by the run itself where the client does not have its saga, and the log says why", async () => {
+    const { open, clock, ports, asked } = shop({ pivot: true });
+    const run = await open();
+    const stranger = connectedClient(ports, { namespace: "test", sagas: [], maxPayloadBytes: 1_000 });
+    await stranger.run(run.id).undo({ reason: "r", by: "ann" });
+    await clock.advance(1_000);
+    expect(await run.get()).toMatchObject({ status: "completed", cause: null });
+    expect((await run.log()).at(-1)?.taken).toEqual([
+      { what: "control", control: "undo", by: "ann", reason: "r" },
+      { what: "refused", note: "a point of no return was passed, so nothing is undone" },
+    ]);
+    await run.undo({ reason: "fraud", by: "bob", despitePivot: true });
+    await clock.advance(1_000);
+    expect(asked).toContain("refund n-1");
+  });
+
+  test("needs a reason, and a run", async () => {
+    const { open, client } = shop();
+    const run = await open();
+    await expect(run.undo({ reason: " ", by: "ann" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    const nobody = client.run("nobody").undo({ reason: "r", by: "ann" });
+    await expect(nobody).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+});
+
+describe("a person", () => {
+  const by = "ann";
+
+  test("turns a parked run round instead of answering, if a reason is given", async () => {
+    const refunds: number[] = [];
+    const pay = step("pay", {
+      input,
+      effect: "keyed",
+      action: () => undefined,
+      compensate: (call) => void refunds.push(call.input.n),
+    });
+    const mail = step("mail", {
+      input,
+      effect: "once",
+      action: () => Promise.reject(new Error("no answer")),
+      noCompensation: "a mail stays sent",
+    });
+    const mailing = saga("mailing", { version: 1, input })
+      .step(pay, (view) => view.input)
+      .step(mail, (view) => view.input)
+      .build();
+    const { ports, clock, worker } = benchTop([mailing]);
+    const client = connectedClient(ports, { namespace: "test", sagas: [mailing], maxPayloadBytes: 1_000 });
+    await worker().start();
+    const run = await client.start(mailing, { n: 7 });
+    await clock.advance(1_000);
+    expect((await run.get()).review?.verbs).toEqual(["resolve", "compensate", "close"]);
+    await expect(run.operator.compensate({ by, reason: "" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    await expect(run.operator.discard({ by, reason: "r" })).rejects.toMatchObject({
+      code: "VERB_REFUSED",
+      message: expect.stringContaining("it takes resolve, compensate, close"),
+    });
+    await run.operator.compensate({ by, reason: "too late for it" });
+    await expect(run.operator.close({ by: "bob", reason: "r", review: 1 })).rejects.toMatchObject({
+      code: "REVIEW_TAKEN",
+      details: { by },
+    });
+    await clock.advance(60_000);
+    expect(refunds).toEqual([7]);
+    const cause = { kind: "step_failed", step: "mail", message: "ann: too late for it" };
+    expect(await run.get()).toMatchObject({ status: "failed", rollback: "complete", cause });
+  });
+
+  test("throws an event away that the machine cannot take", async () => {
+    const events = { BAD: z.object({}), GO: z.object({}) };
+    const machine = machineOf({
+      types: {} as { events: { type: "BAD" } | { type: "GO" } },
+      guards: {
+        faulty: () => {
+          throw new Error("a bug");
+        },
+      },
+    }).createMachine({
+      initial: "one",
+      states: { one: { on: { BAD: { target: "end", guard: "faulty" }, GO: "end" } }, end: { type: "final" } },
+    });
+    const picky = saga("picky", { version: 1, input, events }).machine(machine);
+    const { ports, clock, worker } = benchTop([picky]);
+    const client = connectedClient(ports, { namespace: "test", sagas: [picky], maxPayloadBytes: 1_000 });
+    await worker().start();
+    const run = await client.start(picky, { n: 1 });
+    await run.signal("BAD", {}, { id: "bad-1" });
+    await run.signal("GO", {}, { id: "go-1" });
+    await clock.advance(1_000);
+    const { runs } = await client.reviews();
+    expect(runs).toMatchObject([{ event: "bad-1", verbs: ["retry", "discard", "compensate", "close"] }]);
+    await run.operator.discard({ by, reason: "sent by mistake" });
+    await clock.advance(1_000);
+    expect(await run.get()).toMatchObject({ status: "completed" });
+    expect(await run.signal("BAD", {}, { id: "bad-1" }).catch((error: RepriseError) => error.code)).toBe("duplicate");
+  });
+
+  test("gives a halted compensation another input, which its action never sees", async () => {
+    const { open, clock, asked, refuses } = shop();
+    const run = await open();
+    refuses.add("refund");
+    await run.undo({ reason: "regretted", by: "ann" });
+    await clock.advance(1_000);
+    const bad = run.operator.retry({ by: "ann", reason: "new account", input: { account: 7 } });
+    await expect(bad).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    refuses.clear();
+    await run.operator.retry({ by: "ann", reason: "new account", input: { account: "n-2" } });
+    await clock.advance(1_000);
+    expect(asked).toEqual(["pay n-1", "ship n-1", "return n-1", "refund n-1", "refund n-2"]);
+    expect(await run.get()).toMatchObject({ status: "cancelled", rollback: "complete" });
+    const [row] = await run.ledger();
+    expect(row).toMatchObject({ input: { account: "n-1" }, undo: { state: "done", input: { account: "n-2" } } });
   });
 });
 
