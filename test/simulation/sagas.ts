@@ -98,11 +98,20 @@ export const fanSaga = saga("fan", { version: 1, input: Order })
   .step(pickParcel, ({ input }) => ({ id: input.id }))
   .build();
 
-/** Waits for a signal or a timer, in a machine of the user's own. */
-export const waitSaga = saga("wait", { version: 1, input: Order, events: { GO: z.object({}) } }).machine(
+/** Waits for a signal or a timer, in a machine of the user's own, which has a bug in how it takes another signal. */
+export const waitSaga = saga("wait", {
+  version: 1,
+  input: Order,
+  events: { GO: z.object({}), BAD: z.object({}) },
+}).machine(
   setup({
-    types: {} as { context: { id: string }; events: { type: "GO" }; input: z.infer<typeof Order> },
+    types: {} as { context: { id: string }; events: { type: "GO" } | { type: "BAD" }; input: z.infer<typeof Order> },
     actors: { chargeCard, sendMail },
+    guards: {
+      isBroken: () => {
+        throw new Error("a bug");
+      },
+    },
   }).createMachine({
     context: ({ input }) => ({ id: input.id }),
     initial: "charging",
@@ -110,7 +119,7 @@ export const waitSaga = saga("wait", { version: 1, input: Order, events: { GO: z
       charging: {
         invoke: { src: "chargeCard", input: ({ context }) => ({ id: context.id }), onDone: "waiting" },
       },
-      waiting: { on: { GO: "mailing" }, after: { 20000: "late" } },
+      waiting: { on: { GO: "mailing", BAD: { target: "late", guard: "isBroken" } }, after: { 20000: "late" } },
       mailing: {
         invoke: { src: "sendMail", input: ({ context }) => ({ id: context.id }), onDone: "done", onError: "late" },
       },

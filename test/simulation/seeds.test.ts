@@ -38,6 +38,10 @@ describe("under crash, delay, loss and late effects I1 to I8 hold", () => {
     const ends = new Set(all.flatMap((report) => Object.keys(report.check.byStatus)));
     expect([...ends].sort()).toEqual(["cancelled", "completed", "failed"]);
     expect(new Set(all.flatMap((report) => Object.keys(report.deaths))).size).toBeGreaterThan(8);
+    const decided = new Set(all.flatMap((report) => Object.keys(report.check.decided)));
+    const verbs = ["cancel", "close", "compensate", "discard", "resolve", "retry", "skip", "undo"];
+    // Few seeds have no need of all of them.
+    if (all.length >= 200) expect([...decided].sort()).toEqual(expect.arrayContaining(verbs));
     const sum = (of: (report: SeedReport) => number): number => all.reduce((total, report) => total + of(report), 0);
     const arrivals = sum((report) => report.check.arrivals);
     const effects = sum((report) => report.check.effects);

@@ -16,7 +16,7 @@ import {
   type VerbCommand,
 } from "../../src/core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
-import { structureOf } from "../../src/saga/index.ts";
+import { fail, structureOf } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
@@ -91,6 +91,8 @@ class Simulation {
   readonly #seed: number;
   readonly #trace: (line: string) => void;
   readonly #random: Random;
+  /** What people feel like doing: apart, so that the rest of a seed does not depend on it. */
+  readonly #whim: Random;
   readonly #clock = new VirtualClock();
   readonly #world: FakeWorld;
   readonly #store: Store;
@@ -102,6 +104,8 @@ class Simulation {
     SimProcess,
     { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
   >();
+  /** People meddle while faults last: in every other seed, so that those that are pinned stay what they were. */
+  readonly #isMeddled: boolean;
   #faulty = true;
   #births = 0;
 
@@ -109,6 +113,8 @@ class Simulation {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
+    this.#whim = new Random(~seed);
+    this.#isMeddled = seed % 2 === 1;
     this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
     this.#world = new FakeWorld({
@@ -125,9 +131,11 @@ class Simulation {
     this.#spawn();
     this.#spawn();
     for (let n = 0; n < this.#drawn.runs; n += 1) this.#startLater(n);
+    if (this.#isMeddled) this.#meddleLater();
     await this.#clock.advance(faultPhaseMs);
     this.#quiet();
-    const restless = await this.#comeToRest();
+    let restless = await this.#comeToRest();
+    if (await this.#undoSome()) restless = [...restless, ...(await this.#comeToRest())];
     const report = await check({
       namespace,
       sagas: simSpecs,
@@ -235,7 +243,9 @@ class Simulation {
       call: (service, args, o) =>
         ask(() => this.#world.call(request(service, args, o.operationId), { signal: o.signal })),
       undo: (service, args, o) =>
-        ask(() => this.#world.call(request(`undo-${service}`, args, o.operationId), { signal: o.signal })),
+        this.#isClosed()
+          ? Promise.reject(fail("nothing is taken back today"))
+          : ask(() => this.#world.call(request(`undo-${service}`, args, o.operationId), { signal: o.signal })),
       find: async (service, o) => {
         const { args, ...query } = request(service, {}, o.operationId);
         const answer: { found?: boolean; result?: { ref: string } } = await ask(() =>
@@ -244,6 +254,10 @@ class Simulation {
         return answer.found === true ? answer.result : undefined;
       },
     };
+  }
+
+  #isClosed(): boolean {
+    return this.#isMeddled && this.#faulty && this.#whim.chance(0.15);
   }
 
   #scriptWorldFaults(): void {
@@ -308,6 +322,25 @@ class Simulation {
     if (this.#random.chance(0.2)) this.#clock.after(this.#random.between(500, 8_000), () => void this.#cancel(run));
   }
 
+  /** While faults last: runs are undone, before their end or after it, and are sent what they cannot take. */
+  #meddleLater(): void {
+    for (let n = 0; n < this.#drawn.runs; n += 1) {
+      const run = { tenant: "t", id: `r${n}` };
+      const at = this.#whim.between(1_000, faultPhaseMs - 10_000);
+      if (this.#whim.chance(0.4)) this.#clock.after(at, () => void this.#undo(run));
+      if (this.#whim.chance(0.4)) this.#clock.after(this.#whim.between(1_000, 15_000), () => void this.#provoke(run));
+    }
+  }
+
+  async #undo(run: RunRef): Promise<void> {
+    await this.#send(run, "undo", "client", { type: "undo", reason: "regretted", despitePivot: false });
+  }
+
+  /** (To a run of another saga it is nothing that it ever takes.) */
+  async #provoke(run: RunRef): Promise<void> {
+    await this.#send(run, "event:bad", "client", { type: "event", event: "BAD", payload: {} });
+  }
+
   async #start(
     saga: (typeof simSagas)[number],
     run: RunRef,
@@ -355,14 +388,24 @@ class Simulation {
   }
 
   async #restless(): Promise<readonly Run[]> {
+    return (await this.#runs()).filter(({ record }) => record.endedAt === null);
+  }
+
+  async #runs(): Promise<readonly Run[]> {
     const runs: Run[] = [];
     for (const { run } of this.#client.filter((event) => event.op === "start" && event.outcome === "ok")) {
       const record = await this.#store.read(run);
-      if (record === null) continue;
-      const rows = await this.#store.ledger(run);
-      if (record.endedAt === null) runs.push({ record, rows, inbox: [] });
+      if (record !== null) runs.push({ record, rows: await this.#store.ledger(run), inbox: [] });
     }
     return runs;
+  }
+
+  /** Some of the runs that have ended are undone; `false`: none. */
+  async #undoSome(): Promise<boolean> {
+    const some = (await this.#runs()).filter(() => this.#whim.chance(0.25));
+    for (const { record } of some) await this.#undo({ tenant: record.tenant, id: record.id });
+    await this.#clock.advance(1_000);
+    return some.length > 0;
   }
 
   async #help({ record, rows }: Run): Promise<void> {
@@ -380,6 +423,13 @@ class Simulation {
     if (review === null) return null;
     const row = review.seq === null ? undefined : rows[review.seq - 1];
     const can = (verb: VerbCommand["verb"]): boolean => review.verbs.includes(verb);
+    if (can("compensate") && this.#whim.chance(0.2)) return { verb: "compensate", reason: "not worth an answer" };
+    if (can("discard") && this.#whim.chance(0.6)) return { verb: "discard", reason: "nobody needs it" };
+    if (this.#whim.chance(0.1)) return { verb: "close", reason: "enough of it" };
+    if (can("skip") && this.#whim.chance(0.2)) return { verb: "skip", reason: "by hand" };
+    if (review.side === "undo" && can("retry") && this.#whim.chance(0.5)) {
+      return { verb: "retry", input: { id: "another" }, reason: "with what it needs" };
+    }
     if (row === undefined || review.side === null)
       return can("retry")
         ? { verb: "retry", input: undefined, reason: "again" }

@@ -45,6 +45,8 @@ export interface CheckReport {
   readonly effects: number;
   readonly runs: number;
   readonly byStatus: Readonly<Record<string, number>>;
+  /** What people decided, and how often: verbs, and what else was asked of a run. */
+  readonly decided: Readonly<Record<string, number>>;
 }
 
 interface Seen {
@@ -69,6 +71,7 @@ export async function check(witnesses: Witnesses): Promise<CheckReport> {
   const byOperation = operations(witnesses.world);
   const known = new Set<string>();
   const byStatus: Record<string, number> = {};
+  const decided: Record<string, number> = {};
   for (const ref of startedRuns(witnesses.client)) {
     const book = await bookOf(witnesses, ref);
     if (book === null) {
@@ -76,6 +79,7 @@ export async function check(witnesses: Witnesses): Promise<CheckReport> {
       continue;
     }
     byStatus[book.record.status] = (byStatus[book.record.status] ?? 0) + 1;
+    for (const what of decisionsOf(book)) decided[what] = (decided[what] ?? 0) + 1;
     for (const id of idsOf(witnesses.namespace, book)) known.add(id);
     checkBook(witnesses, book, byOperation, complain);
     await checkQueued(witnesses, book, complain);
@@ -84,7 +88,13 @@ export async function check(witnesses: Witnesses): Promise<CheckReport> {
   const count = (kind: WorldEntry["kind"]) => witnesses.world.filter((entry) => entry.kind === kind).length;
   const checks = witnesses.queued === undefined ? names.slice(0, 8) : names;
   const runs = startedRuns(witnesses.client).length;
-  return { violations, checks, arrivals: count("arrival"), effects: count("effect"), runs, byStatus };
+  return { violations, checks, arrivals: count("arrival"), effects: count("effect"), runs, byStatus, decided };
+}
+
+function decisionsOf({ log }: Book): readonly string[] {
+  return log
+    .flatMap((entry) => entry.taken)
+    .flatMap((taken) => (taken.what === "verb" ? [taken.verb] : taken.what === "control" ? [taken.control] : []));
 }
 
 function checkBook(witnesses: Witnesses, book: Book, seen: ReadonlyMap<string, Seen>, complain: Complain): void {
