@@ -6,7 +6,7 @@
  * touched. N3 what a person had left as it was is taken up with everything known of its calls: none is made blindly again.
  */
 import { consume, type Draft, note, patchCall, patchRow } from "./draft.ts";
-import { findOut, planAgain } from "./find-out.ts";
+import { planAgain } from "./find-out.ts";
 import type { InboxBody, InboxEntry, Row, Undo } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { statusOf } from "./status.ts";
@@ -57,13 +57,14 @@ function start(draft: Draft, by: string, { reason, despitePivot }: Asked): void 
   else startUnwind(draft, cause);
 }
 
-/** An effect that a person had left: it is undone after all, from where its undoing stood. */
+/**
+ * An effect that a person had left is undone after all, from where its undoing stood: that is planned again with all its
+ * attempts. What may have happened and may not be repeated is found out when its turn comes (`expireRepeat`).
+ */
 function takeUp(draft: Draft, { seq }: Row, undo: Undo): void {
-  const { call } = undo;
-  if (call === null) return patchRow(draft, seq, { undo: null });
+  if (undo.call === null) return patchRow(draft, seq, { undo: null });
   const place = { seq, side: "undo" } as const;
   patchRow(draft, seq, { undo: { ...undo, reason: null } });
-  if (call.state === "sent" || call.state === "unknown") return findOut(draft, place);
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
   planAgain(draft, place, draft.input.now);
 }

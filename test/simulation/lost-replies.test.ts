@@ -9,6 +9,7 @@ it.each([1, 2, 3, 4, 5, 6])("a lost reply parks nothing and interrupts nothing (
     seed,
     rates: { ...calm, loseReply: 0.2 },
     worldFaults: 0,
+    meddling: false,
     trace: (line) => seen.push(line),
   });
   expect(report.violations).toEqual([]);

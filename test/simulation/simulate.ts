@@ -51,6 +51,8 @@ export interface SeedOptions {
   /** Instead of those that are drawn from the seed. */
   readonly rates?: FaultRates;
   readonly worldFaults?: number;
+  /** Do people meddle while faults last? In every other seed, so that those that are pinned stay what they were. */
+  readonly meddling?: boolean;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
 }
@@ -104,17 +106,16 @@ class Simulation {
     SimProcess,
     { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
   >();
-  /** People meddle while faults last: in every other seed, so that those that are pinned stay what they were. */
   readonly #isMeddled: boolean;
   #faulty = true;
   #births = 0;
 
-  constructor({ seed, trace, ...instead }: SeedOptions) {
+  constructor({ seed, trace, meddling, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
     this.#whim = new Random(~seed);
-    this.#isMeddled = seed % 2 === 1;
+    this.#isMeddled = meddling ?? seed % 2 === 1;
     this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
     this.#world = new FakeWorld({

@@ -4,6 +4,7 @@ import { foldLog, verdictOf } from "../../src/core/index.ts";
 import {
   close,
   compensate,
+  defect,
   done,
   ok,
   Play,
@@ -186,6 +187,29 @@ describe("a failed run", () => {
     play.answer("undo b", done);
     play.answer("undo a", done);
     expect(play.run.record).toMatchObject({ status: "cancelled", rollback: "complete" });
+  });
+
+  test("a compensation that may have happened is made again at once where that is harmless", () => {
+    const play = halted();
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      play.answer("undo b", timedOut());
+      play.advance(1_000);
+    }
+    play.verb(close);
+    play.undo();
+    expect(play.flying()).toEqual(["undo b"]);
+    play.answer("undo b", done);
+    play.answer("undo a", done);
+    expect(play.run.record).toMatchObject({ status: "cancelled", rollback: "complete" });
+  });
+
+  test("a compensation that could not be made is tried again, by mended code", () => {
+    const play = halted();
+    play.answer("undo b", defect);
+    play.verb(skip);
+    play.answer("undo a", done);
+    play.undo();
+    expect(play.flying()).toEqual(["undo b"]);
   });
 
   test("a call of which nobody knows is found out first", () => {
