@@ -37,7 +37,7 @@ export async function undo(
 
 async function objectionTo(connection: Connection, record: RunRecord, despitePivot: boolean): Promise<string | null> {
   if (record.status === "cancelled") return "was cancelled: what there was to undo was undone or left then";
-  if (!hasEnded(record.status)) return `is ${record.status} and has not ended: cancel it, or compensate on its review`;
+  if (!hasEnded(record.status)) return `is ${record.status} and has not ended: cancel it, or decide on its review`;
   const machine = despitePivot ? null : connection.machineFor(record);
   if (machine === null) return null;
   const pivot = pivotIn(machine.saga, await (await connection.store()).ledger(record));
