@@ -102,6 +102,7 @@ class Simulation {
   readonly #drawn;
   readonly #client: ClientEvent[] = [];
   readonly #deaths: Record<string, number> = {};
+  readonly #closed = new Map<string, boolean>();
   readonly #alive = new Map<
     SimProcess,
     { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
@@ -244,7 +245,7 @@ class Simulation {
       call: (service, args, o) =>
         ask(() => this.#world.call(request(service, args, o.operationId), { signal: o.signal })),
       undo: (service, args, o) =>
-        this.#isClosed()
+        this.#isClosed(o.operationId)
           ? Promise.reject(fail("nothing is taken back today"))
           : ask(() => this.#world.call(request(`undo-${service}`, args, o.operationId), { signal: o.signal })),
       find: async (service, o) => {
@@ -257,8 +258,12 @@ class Simulation {
     };
   }
 
-  #isClosed(): boolean {
-    return this.#isMeddled && this.#faulty && this.#whim.chance(0.15);
+  /** Some undoings are refused as long as faults last: each from its first call on, so that to say "nothing is left" is true. */
+  #isClosed(operationId: string): boolean {
+    if (!this.#isMeddled || !this.#faulty) return false;
+    const isClosed = this.#closed.get(operationId) ?? this.#whim.chance(0.25);
+    this.#closed.set(operationId, isClosed);
+    return isClosed;
   }
 
   #scriptWorldFaults(): void {
