@@ -199,7 +199,8 @@ function changeInput(draft: Draft, place: Place, input: Json): Problem {
   if (!checked.ok) return `the input does not fit: ${checked.problem}`;
   // A place on that side is one of a row that has a compensation.
   const undo = row.undo as Undo;
-  patchRow(draft, place.seq, place.side === "action" ? { input } : { undo: { ...undo, input } });
+  // How far it had come was said of the old input.
+  patchRow(draft, place.seq, place.side === "action" ? { input, progress: null } : { undo: { ...undo, input } });
   return null;
 }
 

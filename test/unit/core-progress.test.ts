@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ok, Play, timedOut } from "../support/play.ts";
+import { notApplied, ok, Play, retry, timedOut } from "../support/play.ts";
 import { call, line } from "../support/play-sagas.ts";
 
 const at = (send: number, cursor: number) => ({ type: "progress", seq: 1, send, cursor }) as const;
@@ -28,4 +28,19 @@ test("of an older send, of a call that is over, and of no row at all, none is ke
   play.answer("a", ok());
   play.step(at(3, 3));
   expect(play.row("a").progress).toBeNull();
+});
+
+test("goes with the input it was said of: a retry with another one begins at the beginning", () => {
+  const exhausted = (): Play => {
+    const play = new Play(line([call("a", { onExhausted: "review", retry: { attempts: 1 } })]));
+    play.step(at(1, 3));
+    play.answer("a", notApplied());
+    return play;
+  };
+  const same = exhausted();
+  same.verb(retry());
+  expect(same.row("a").progress).toBe(3);
+  const other = exhausted();
+  other.verb(retry({ orders: [] }));
+  expect(other.row("a")).toMatchObject({ input: { orders: [] }, progress: null });
 });
