@@ -5,10 +5,11 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { bullmqConsumers, bullmqWakeUps } from "../../src/queue/index.ts";
 import { redisConnections } from "../../src/redis/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
+import { startRedisServer } from "../support/redis-server.ts";
 import { consumerOf, queueSuite, wakeUp } from "./queue.suite.ts";
 
-function redisBench() {
-  const connections = redisConnections(inject("redisUrl"));
+function redisBench(url = inject("redisUrl")) {
+  const connections = redisConnections(url);
   const namespace = `q${randomBytes(6).toString("hex")}`;
   const troubles: string[] = [];
   const onTrouble = (where: string, error: unknown) => void troubles.push(`${where}: ${String(error)}`);
@@ -55,7 +56,10 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("the queue over Bul
   });
 
   test("R037 connections that are killed again and again are opened again, and work goes on", async () => {
-    const bench = redisBench();
+    // A server of its own: on the shared one this would cut off every other test file.
+    const server = await startRedisServer();
+    onTestFinished(() => server.stop());
+    const bench = redisBench(server.url);
     const seen: string[] = [];
     await consumerOf(bench, { onWake: async (ref) => void seen.push(ref.id) }).start();
     await bench.quiet();
