@@ -20,7 +20,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 }
 
 /** Pure tests share one loading of what they test: loading it was most of their time. */
-const together = { isolate: false } as const;
+const together = { isolate: false, pool: "threads" } as const;
 
 /** The whole integration suite again, on a server in cluster mode. */
 function inCluster(shards: number): TestProjectInlineConfiguration {

@@ -28,7 +28,7 @@ import {
 } from "../support/play.ts";
 import { type CallOptions, call, line, played } from "../support/play-sagas.ts";
 
-const runs = Number(process.env["REPRISE_PROPERTY_RUNS"] ?? 60);
+const runs = Number(process.env["REPRISE_PROPERTY_RUNS"] ?? (process.env["REPRISE_SIZE"] === "quick" ? 15 : 60));
 const seed = Number(process.env["REPRISE_PROPERTY_SEED"] ?? 20_260_101);
 
 const leaf = (src: string, more: object = {}) => ({
