@@ -11,7 +11,7 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
     { ...lane, name: "everysec", server: await lab.server() },
     { ...lane, name: "always", server: await lab.server({ appendfsync: "always" }) },
   ];
-  const rounds = await measureRounds(lab, lanes, { count: size.rounds, sagas: Math.ceil(size.sagas / 2) });
+  const rounds = await measureRounds(lab, lanes, { count: size.rounds, sagas: size.beside });
   const always = rounds("always");
   return {
     alwaysStepsPerSecond: medianOf(always, perSecond),

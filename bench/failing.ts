@@ -12,7 +12,7 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
     { name: "order", contestant: "reprise", server, saga: "order", units: steps },
     { name: "failing", contestant: "reprise", server, saga: "failing", units: steps + steps - 1 },
   ];
-  const rounds = await measureRounds(lab, lanes, { count: size.rounds, sagas: Math.ceil(size.sagas / 2) });
+  const rounds = await measureRounds(lab, lanes, { count: size.rounds, sagas: size.beside });
   const failed = rounds("failing");
   return {
     failingInvocationsPerSecond: medianOf(failed, perSecond),

@@ -5,6 +5,8 @@ export interface Size {
   /** Interleaved rounds, and sagas in each. */
   readonly rounds: number;
   readonly sagas: number;
+  /** Sagas in a round of the benches that compare Reprise with itself. */
+  readonly beside: number;
   readonly waiting: number;
   /** Runs started one at a time in a round of the latency bench. */
   readonly alone: number;
@@ -27,6 +29,7 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     name: "full",
     rounds: 5,
     sagas: 10_000,
+    beside: 5_000,
     waiting: 1_000_000,
     alone: 300,
     kills: 5,
@@ -38,6 +41,7 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     name: "quick",
     rounds: 3,
     sagas: 3_000,
+    beside: 500,
     waiting: 10_000,
     alone: 100,
     kills: 3,
@@ -48,6 +52,7 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     name: "tiny",
     rounds: 1,
     sagas: 20,
+    beside: 10,
     waiting: 30,
     alone: 5,
     kills: 1,

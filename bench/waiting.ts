@@ -12,7 +12,7 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
   const full: Lane = { ...lane, name: "full", server: await lab.server(), keep: true };
   const empty: Lane = { ...lane, name: "empty", server: await lab.server() };
   await makeWait(lab, full.server, size.waiting);
-  const rounds = await measureRounds(lab, [full, empty], { count: size.rounds, sagas: Math.ceil(size.sagas / 2) });
+  const rounds = await measureRounds(lab, [full, empty], { count: size.rounds, sagas: size.beside });
   return { waitingRuns: size.waiting, ratioWithWaiting: ratioOf(rounds("full"), rounds("empty"), perSecond) };
 }
 
