@@ -4,7 +4,15 @@
  * wake-up is only a hint.
  */
 import { ulid } from "ulid";
-import { begin, type CreateAnswer, type CreateCommand, listingsOf, machineOf, structureHashOf } from "../core/index.ts";
+import {
+  type BeginInput,
+  begin,
+  type CreateAnswer,
+  type CreateCommand,
+  listingsOf,
+  machineOf,
+  structureHashOf,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson, checkedPriority, invalid } from "./checks.ts";
@@ -12,7 +20,7 @@ import type { Connection } from "./connection.ts";
 
 /** The tenant of runs that name none. */
 export const defaultTenant = "default";
-/** Creates in one pipeline. */
+/** Creates that are sent together. */
 const chunkSize = 500;
 
 /** How a run is started. */
@@ -46,10 +54,10 @@ export interface Wanted extends StartOptions {
   readonly input: unknown;
 }
 
-/** Starts one run. Throws RUN_CONFLICT beside what `commandOf` throws. */
+/** Starts one run. Throws RUN_CONFLICT beside what `checked` throws. */
 export async function startOne(connection: Connection, saga: Saga, wanted: Wanted): Promise<Started> {
   const store = await connection.store();
-  const command = commandOf(connection, saga, wanted, await connection.storeNow());
+  const command = commandOf(connection, saga, checked(connection, saga, wanted, await connection.storeNow()));
   const answer = await store.create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
@@ -57,7 +65,7 @@ export async function startOne(connection: Connection, saga: Saga, wanted: Wante
   return startedOf(command, answer);
 }
 
-/** Starts many runs, in pipelined chunks; nothing is written unless every input fits. */
+/** Starts many runs, in chunks; nothing is written unless every input fits. One chunk is made while another is written. */
 export async function startAll(
   connection: Connection,
   saga: Saga,
@@ -65,42 +73,52 @@ export async function startAll(
 ): Promise<readonly Started[]> {
   const store = await connection.store();
   const now = await connection.storeNow();
-  const commands = wanted.map((each) => commandOf(connection, saga, each, now));
+  const starts = wanted.map((each) => checked(connection, saga, each, now));
+  const chunkAt = (from: number) =>
+    starts.slice(from, from + chunkSize).map((start) => commandOf(connection, saga, start));
   const started: Started[] = [];
   let waking: Promise<void> = Promise.resolve();
-  for (let from = 0; from < commands.length; from += chunkSize) {
-    const chunk = commands.slice(from, from + chunkSize);
-    const answers = await store.createMany(chunk);
+  let chunk = chunkAt(0);
+  for (let from = 0; chunk.length > 0; from += chunkSize) {
+    const answering = store.createMany(chunk);
+    const next = chunkAt(from + chunkSize);
+    const answers = await answering;
     await waking;
     waking = connection.wake(answers.map((answer) => (answer.answer === "OK" ? answer.wake : null)));
     for (const [at, command] of chunk.entries()) {
       const answer = answers[at];
       if (answer !== undefined) started.push(startedOf(command, answer));
     }
+    chunk = next;
   }
   await waking;
   return started;
 }
 
+/** A start that may be written. */
+type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "startAt">;
+
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
-function commandOf(connection: Connection, saga: Saga, wanted: Wanted, now: number): CreateCommand {
+function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {
   const { ids } = connection.ports;
   const { maxPayloadBytes } = connection.options;
   const { spec } = saga;
   const input: Json = checkedJson(wanted.input, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
     decode(spec.input, json),
   );
-  const first = begin({
-    machine: machineOf(spec),
-    hash: structureHashOf(saga),
+  return {
     tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
     id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),
     input,
     priority: checkedPriority(wanted.priority ?? 0),
     now,
     startAt: startAtOf(wanted, now),
-  });
-  return { ...first, memberships: listingsOf(first.record), commandId: ids.next() };
+  };
+}
+
+function commandOf(connection: Connection, saga: Saga, start: Start): CreateCommand {
+  const first = begin({ ...start, machine: machineOf(saga.spec), hash: structureHashOf(saga) });
+  return { ...first, memberships: listingsOf(first.record), commandId: connection.ports.ids.next() };
 }
 
 function startAtOf({ delay, startAt }: StartOptions, now: number): number {

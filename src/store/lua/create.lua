@@ -12,6 +12,10 @@ if f[2] and f[1] ~= command then return { 'KNOWN', now, call('GET', rec), f[2], 
 if f[2] and (f[4] or not f[5]) then return { 'OK', now } end
 if f[2] then return { 'OK', now, hand_out(run, due, queued, member, now) } end
 
+local delayed = start ~= created and tonumber(start) > now
+local share = share_of(member, pool ~= '' and pool)
+local waiting = not delayed and call('EXISTS', backlog) == 1
+local waits = waiting or not delayed and tonumber(call('HGET', queued, share) or 0) >= maxWakeUpsQueued
 call('SET', rec, record)
 call('HSET', run, 'v', 1, 's', status, 'w', 1, 'i', command)
 if pool ~= '' then call('HSET', run, 'p', pool) end
@@ -20,15 +24,13 @@ call('RPUSH', log, entry)
 for i = 9, #KEYS do
   call('ZADD', KEYS[i], created, KEYS[i]:find('}:open:', 1, true) and member or id)
 end
-if start ~= created and tonumber(start) > now then
-  call('ZADD', due, start, member)
-  return { 'OK', now }
-end
-local share = share_of(member, pool ~= '' and pool)
-local waiting = call('EXISTS', backlog) == 1
-if waiting or tonumber(call('HGET', queued, share) or 0) >= maxWakeUpsQueued then
+if waits then
   call('ZADD', backlog, now, member)
   if not waiting then call('RPUSH', fair, share) end
   return { 'OK', now }
 end
-return { 'OK', now, hand_out(run, due, queued, member, now) }
+if delayed then
+  call('ZADD', due, start, member)
+  return { 'OK', now }
+end
+return { 'OK', now, hand_out_first(run, due, queued, member, share, now, pool ~= '' and pool, priority ~= '' and priority) }

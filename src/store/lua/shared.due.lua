@@ -30,6 +30,14 @@ local function hand_out(run, due, queued, member, now)
   return { member, f[1], f[3], f[4] }
 end
 
+-- The same of a run that has just begun to exist, of which everything is known.
+local function hand_out_first(run, due, queued, member, share, now, pool, priority)
+  call('HINCRBY', queued, share, 1)
+  call('HSET', run, 'k', 1)
+  call('ZADD', due, now + wakeGraceMs, member)
+  return { member, '1', pool, priority }
+end
+
 -- The wake-up handed out was taken up, or counts no more. `handed`, `pool`: the run hash's k and p.
 local function take_up(run, queued, member, handed, pool)
   if not handed then return end
