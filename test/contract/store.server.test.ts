@@ -1,14 +1,15 @@
 /** What only the Redis store promises: how it meets a server that forgets, evicts, freezes, dies or is somebody else's. */
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { OwnerRef, RunRef, Store } from "../../src/core/index.ts";
 import { type RedisConnections, redisConnections } from "../../src/redis/connections.ts";
 import type { PulsePlace } from "../../src/redis/pulse.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/store/index.ts";
 import { aCommit, aCreate, anOfferedRow, aSend, fresh } from "../support/records.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { completed, waiting } from "./suite/five-steps.ts";
-import { held, leaseMs } from "./suite/harness.ts";
+import { committed, held, leaseMs } from "./suite/harness.ts";
 
 const lua = new URL("../../src/store/lua/", import.meta.url);
 const someRun: RunRef = { tenant: "default", id: "x" };
@@ -160,6 +161,32 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     await expect.poll(() => heard).toEqual([2]);
     await stop();
   });
+
+  test("whoever watches over a connection that fell silent is subscribed again by itself", async () => {
+    const proxy = await startTcpProxy({ target: { host: server.host, port: server.port } });
+    const throughProxy = redisConnections(proxy.url);
+    onTestFinished(async () => {
+      throughProxy.close();
+      await proxy.close();
+    });
+    const [deaf, store] = [
+      redisStore({ connections: throughProxy, namespace: "deaf" }),
+      await open({ namespace: "deaf" }),
+    ];
+    await deaf.open();
+    opened.push(deaf);
+    const heard: number[] = [];
+    await deaf.watch((_, revision) => heard.push(revision));
+    proxy.silence(({ words: [command] }) => command?.toUpperCase() === "SUBSCRIBE");
+    const { lease, record } = await held(store);
+    let next = await committed(store, lease, record);
+    const tryAgain = async () => {
+      next = await committed(store, lease, next);
+      return heard.length;
+    };
+    await expect.poll(tryAgain, { timeout: 12_000, interval: 250 }).toBeGreaterThan(0);
+    expect(heard).not.toContain(2);
+  }, 20_000);
 
   test("what may be forgotten is said: forgetful, or always once every write is synced", async () => {
     const store = await open();
