@@ -7,14 +7,11 @@ import {
   type Clock,
   type Facts,
   type Ids,
-  type Machine,
-  machineOf,
-  type RunRecord,
+  machinesOf,
   type RunRef,
   type RunStatus,
   runKey,
   type Store,
-  structureHashOf,
   type WakeUp,
   type WakeUps,
 } from "../core/index.ts";
@@ -51,6 +48,8 @@ export interface News {
 export class Connection {
   readonly ports: ClientPorts;
   readonly options: ClientOptions;
+  /** The machine of a run, if this client was given its saga in the structure the run is pinned to. */
+  readonly machineFor: ReturnType<typeof machinesOf>;
   readonly #listeners = new Map<string, Set<(status: RunStatus) => void>>();
   readonly #sagas: ReadonlyMap<string, Saga>;
   #opened: Promise<void> | null = null;
@@ -61,6 +60,7 @@ export class Connection {
   constructor(ports: ClientPorts, options: ClientOptions) {
     this.ports = ports;
     this.options = options;
+    this.machineFor = machinesOf(options.sagas);
     this.#sagas = new Map(options.sagas.map((saga) => [`${saga.name}@${saga.version}`, saga]));
   }
 
@@ -80,12 +80,6 @@ export class Connection {
     const saga = this.#sagas.get(`${name}@${version}`);
     if (saga === undefined) throw unknownSaga(`${name}@${version}`, [...this.#sagas.keys()]);
     return saga;
-  }
-
-  /** Its machine, if this client was given the saga in the structure the run is pinned to. */
-  machineFor({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): Machine | null {
-    const known = this.#sagas.get(`${saga}@${version}`);
-    return known !== undefined && structureHashOf(known) === hash ? machineOf(known.spec) : null;
   }
 
   /** The newest version of a saga by name. Throws SAGA_UNKNOWN. */

@@ -2,7 +2,7 @@
  * Asking that an ended run be undone. Owns what is refused at once; the run's own driver decides (`core/undo.ts`), also of a
  * request that was overtaken by something else. Invariant: asked again it changes nothing.
  */
-import { hasEnded, pivotIn, type RunRecord, type RunRef } from "../core/index.ts";
+import { hasEnded, objectionToUndo, type RunRecord, type RunRef } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { checkedReason } from "./checks.ts";
 import type { Connection } from "./connection.ts";
@@ -23,10 +23,13 @@ export async function undo(
 ): Promise<{ readonly by: string }> {
   const { by, despitePivot = false } = options;
   const reason = checkedReason(options.reason);
-  const record = await (await connection.store()).read(run);
+  const store = await connection.store();
+  const record = await store.read(run);
   if (record === null) throw notFound(run);
   if (record.cause?.kind === "undone") return { by: record.cause.reference ?? by };
-  const objection = await objectionTo(connection, record, despitePivot);
+  const rows = hasEnded(record.status) ? await store.ledger(run) : [];
+  const saga = connection.machineFor(record)?.saga ?? null;
+  const objection = objectionToUndo(record.status, rows, saga, { reason, despitePivot });
   if (objection !== null) throw refused(record, objection);
   const slot = despitePivot ? "undo:despite_pivot" : "undo";
   const body = { type: "undo", reason, despitePivot } as const;
@@ -35,15 +38,8 @@ export async function undo(
   return { by: answer.answer === "TAKEN" ? answer.by : by };
 }
 
-async function objectionTo(connection: Connection, record: RunRecord, despitePivot: boolean): Promise<string | null> {
-  if (record.status === "cancelled") return "was cancelled: what there was to undo was undone or left then";
-  if (!hasEnded(record.status)) return `is ${record.status} and has not ended: cancel it, or decide on its review`;
-  const machine = despitePivot ? null : connection.machineFor(record);
-  if (machine === null) return null;
-  const pivot = pivotIn(machine.saga, await (await connection.store()).ledger(record));
-  return pivot === null ? null : `has passed a point of no return (${pivot}); say despitePivot to undo it all the same`;
-}
-
 function refused({ tenant, id, status }: RunRecord, objection: string): RepriseError {
-  return new RepriseError("VERB_REFUSED", `run ${id} ${objection}`, { details: { tenant, id, verb: "undo", status } });
+  return new RepriseError("VERB_REFUSED", `run ${id} is not undone: ${objection}`, {
+    details: { tenant, id, verb: "undo", status },
+  });
 }

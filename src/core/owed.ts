@@ -5,7 +5,7 @@
  * Invariants: W1 no compensation runs before every send of the action that could still arrive has arrived or cannot any
  * more, unless the other side knows the key of a late one. W2 a pivot that is unknown is never passed over.
  */
-import type { CompensationSpec } from "../saga/index.ts";
+import type { CompensationSpec, StepSpec } from "../saga/index.ts";
 import { closeUndo } from "./closing.ts";
 import { type Draft, note, type Place, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { findOut, planAgain } from "./find-out.ts";
@@ -20,28 +20,54 @@ const maxSettleCalls = 5;
 /** An effect that happened. */
 export function oweForHappened(draft: Draft, row: Row): void {
   const step = stepOf(draft, row);
-  if (keepAbandoned(draft, row)) return;
+  if (isKept(row, step)) return keep(draft, row);
   if (step.compensation === null) return closeUndo(draft, row.seq, "kept", step.noCompensation);
   if (row.unusable && !step.compensateIfUnknown) return askAboutOutput(draft, row);
   owe(draft, row, step.compensation);
 }
 
-/** An effect that may have happened, and the other side cannot (or was not asked to) tell. */
-export function oweForUnknown(draft: Draft, row: Row): void {
-  const step = stepOf(draft, row);
-  if (step.hasProbe && row.call.probes < maxProbes) return findOut(draft, actionOf(row));
-  if (step.pivot) return askAboutUnknown(draft, row);
-  if (keepAbandoned(draft, row)) return;
-  if (step.compensation === null) return closeUndo(draft, row.seq, "kept", step.noCompensation);
-  if (step.compensateIfUnknown) return owe(draft, row, step.compensation);
-  if (!maySettle(draft, row)) return askAboutUnknown(draft, row);
-  settleByCalling(draft, row);
+/**
+ * What becomes of an effect that may have happened and is not wanted: it is asked about (`probe`), a person is (`ask`), it is
+ * left (`keep`, `stays`), undone whether it happened or not (`undo`), or made once more to learn what is to be undone.
+ */
+export type Fate = "probe" | "ask" | "keep" | "stays" | "undo" | "settle";
+
+export function fateOfUnknown(row: Row, step: StepSpec, now: number): Fate {
+  if (step.hasProbe && row.call.probes < maxProbes) return "probe";
+  if (step.pivot) return "ask";
+  if (isKept(row, step)) return "keep";
+  if (step.compensation === null) return "stays";
+  if (step.compensateIfUnknown) return "undo";
+  return maySettle(row, step, now) ? "settle" : "ask";
 }
 
-function keepAbandoned(draft: Draft, row: Row): boolean {
-  if (!row.abandoned || stepOf(draft, row).onAbandon === "compensate") return false;
-  closeUndo(draft, row.seq, "kept", "onAbandon: keep");
-  return true;
+/** An effect that may have happened, and nobody wants it any more. */
+export function oweForUnknown(draft: Draft, row: Row): void {
+  const step = stepOf(draft, row);
+  switch (fateOfUnknown(row, step, draft.input.now)) {
+    case "probe":
+      return findOut(draft, actionOf(row));
+    case "ask":
+      return askAboutUnknown(draft, row);
+    case "keep":
+      return keep(draft, row);
+    case "stays":
+      return closeUndo(draft, row.seq, "kept", step.noCompensation);
+    case "undo":
+      // That fate is one of a step that has a compensation.
+      return owe(draft, row, step.compensation as CompensationSpec);
+    case "settle":
+      return settleByCalling(draft, row);
+  }
+}
+
+/** Was it left, by a step that wants it kept then? */
+function isKept({ abandoned }: Row, { onAbandon }: StepSpec): boolean {
+  return abandoned && onAbandon === "keep";
+}
+
+function keep(draft: Draft, { seq }: Row): void {
+  closeUndo(draft, seq, "kept", "onAbandon: keep");
 }
 
 /** Its compensation is wanted, from when no late send can undo the undoing. */
@@ -64,10 +90,9 @@ function undoNotBefore(draft: Draft, row: Row): number {
 }
 
 /** May the action be called once more, with the same operation id, only to learn what is to be undone? */
-function maySettle(draft: Draft, row: Row): boolean {
-  const step = stepOf(draft, row);
-  if (!step.settle || row.call.attempt >= step.retry.attempts + maxSettleCalls) return false;
-  return mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
+function maySettle({ call }: Row, step: StepSpec, now: number): boolean {
+  if (!step.settle || call.attempt >= step.retry.attempts + maxSettleCalls) return false;
+  return mayRepeat(call, step, now);
 }
 
 function settleByCalling(draft: Draft, row: Row): void {

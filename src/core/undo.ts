@@ -5,12 +5,13 @@
  * Invariants: N1 a request that comes before the end is kept until then. N2 what was undone, is kept or did not happen is not
  * touched. N3 what a person had left as it was is taken up with everything known of its calls: none is made blindly again.
  */
+import type { SagaSpec } from "../saga/index.ts";
 import { consume, type Draft, note, patchCall, patchRow } from "./draft.ts";
 import { planAgain } from "./find-out.ts";
-import type { InboxBody, InboxEntry, Row, Undo } from "./run.ts";
+import type { InboxBody, InboxEntry, Row, RunStatus, Undo } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { statusOf } from "./status.ts";
-import { pivotHappened, startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
+import { pivotIn, startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
 type Asked = Extract<InboxBody, { type: "undo" }>;
 
@@ -31,17 +32,28 @@ function take(draft: Draft, entry: InboxEntry, asked: Asked): true {
   const { reason, despitePivot } = asked;
   consume(draft, entry);
   note(draft, { what: "control", control: "undo", by, reason, ...(despitePivot ? { despitePivot } : {}) });
-  const objection = objectionTo(draft, asked);
+  const objection = objectionToUndo(statusOf(draft), draft.rows, draft.input.machine.saga, asked);
   if (objection === null) start(draft, by, asked);
   else note(draft, { what: "refused", note: objection });
   return true;
 }
 
-/** Why nothing is undone; `null`: nothing is against it. */
-function objectionTo(draft: Draft, { reason, despitePivot }: Asked): string | null {
-  if (statusOf(draft) === "cancelled") return "it is cancelled: what there was to undo was undone or left then";
-  if (!pivotHappened(draft)) return null;
-  if (!despitePivot) return "a point of no return was passed, so nothing is undone";
+/**
+ * Why an ended run is not undone; `null`: nothing is against it. `saga` is asked for its pivots only; without it (`null`) the
+ * run's own driver finds out.
+ */
+export function objectionToUndo(
+  status: RunStatus,
+  rows: readonly Row[],
+  saga: Pick<SagaSpec, "steps"> | null,
+  { reason, despitePivot }: Pick<Asked, "reason" | "despitePivot">,
+): string | null {
+  if (!hasEnded(status)) return `it is ${status} and has not ended: cancel it, or decide on its review`;
+  if (status === "cancelled") return "it is cancelled: what there was to undo was undone or left then";
+  const pivot = saga === null ? null : pivotIn(saga, rows);
+  if (pivot === null) return null;
+  if (!despitePivot)
+    return `a point of no return was passed (${pivot}), so nothing is undone unless it says despitePivot`;
   return reason.trim() === ""
     ? "a point of no return was passed, and no reason says why it is undone all the same"
     : null;

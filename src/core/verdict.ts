@@ -8,6 +8,7 @@
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
+import { fateOfUnknown } from "./owed.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
 import type { Call, CallState, Review, Row, RunRecord } from "./run.ts";
@@ -145,19 +146,26 @@ function judgeOpen(it: Case): Judgement {
   }
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
-  return (it.isUnwanted ? judgeUnwanted(it, step) : null) ?? judgeDoubt(it, step);
+  return it.isUnwanted ? judgeUnwanted(it, step) : judgeDoubt(it, step);
 }
 
-/** What may have happened and is not wanted is undone or left as its step declares (`owed.ts`); `null`: as any other. */
-function judgeUnwanted({ row }: Case, step: StepSpec): Judgement | null {
-  if (step.hasProbe) return { course: "probe", reason: "it is not wanted any more, and the other side can be asked" };
-  if (step.pivot)
-    return { course: "human", reason: "it may be the point of no return, and the other side cannot be asked" };
-  if (row.abandoned && step.onAbandon === "keep")
-    return { course: "leave", reason: "it is kept where it is left (onAbandon)" };
-  if (step.compensation === null) return { course: "leave", reason: `it is not undone: ${step.noCompensation}` };
-  if (step.compensateIfUnknown) return { course: "leave", reason: "it is undone whether it happened or not" };
-  return step.settle ? null : { course: "human", reason: "it may not be repeated to settle what it did (settle)" };
+/** What may have happened and is not wanted any more. */
+function judgeUnwanted(it: Case, step: StepSpec): Judgement {
+  const { row, now } = it;
+  switch (fateOfUnknown(row, step, now)) {
+    case "probe":
+      return { course: "probe", reason: "it is not wanted any more, and the other side can be asked" };
+    case "ask":
+      return { course: "human", reason: whyAsked(it, step) };
+    case "keep":
+      return { course: "leave", reason: "it is kept where it is left (onAbandon)" };
+    case "stays":
+      return { course: "leave", reason: `it is not undone: ${step.noCompensation}` };
+    case "undo":
+      return { course: "leave", reason: "it is undone whether it happened or not" };
+    case "settle":
+      return { course: "repeat", reason: harmless[effectiveClass(row.call, step)] };
+  }
 }
 
 /** It may have happened. */
@@ -165,11 +173,24 @@ function judgeDoubt({ side, call, now }: Case, step: StepSpec): Judgement {
   const spec = sideOf(step, side);
   const effect = effectiveClass(call, spec);
   if (mayRepeat(call, spec, now)) return { course: "repeat", reason: harmless[effect] };
-  const why =
-    effect === "keyed" ? "the other side may have forgotten its key by now" : "nothing protects against doing it twice";
+  const why = unprotected(effect);
   return spec.hasProbe
     ? { course: "probe", reason: `${why}, and the other side can be asked` }
     : { course: "human", reason: `${why}, and the other side cannot be asked` };
+}
+
+/** Why neither a probe nor a repeat settles an effect that is not wanted. */
+function whyAsked({ call, now }: Case, step: StepSpec): string {
+  if (step.pivot) return "it may be the point of no return, and the other side cannot be asked";
+  if (!step.settle) return "it may not be repeated to settle what it did (settle)";
+  if (mayRepeat(call, step, now)) return "it was repeated as often as may be to settle what it did";
+  return `${unprotected(effectiveClass(call, step))}, and the other side cannot be asked`;
+}
+
+function unprotected(effect: EffectClass): string {
+  return effect === "keyed"
+    ? "the other side may have forgotten its key by now"
+    : "nothing protects against doing it twice";
 }
 
 const harmless: Readonly<Record<EffectClass, string>> = {

@@ -2,14 +2,7 @@
  * Which structures a worker serves, and what makes it refuse to start: a changed structure under the same version while
  * runs of the old one are open, and `once` effects on a store that may forget what it acknowledged.
  */
-import {
-  type Machine,
-  machineOf,
-  type RegisteredSaga,
-  type RunRecord,
-  type Store,
-  structureHashOf,
-} from "../core/index.ts";
+import { machineOf, machinesOf, type RegisteredSaga, type Store, structureHashOf } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Json, type Saga, structureOf } from "../saga/index.ts";
 import type { ServedSagas } from "./context.ts";
@@ -23,19 +16,10 @@ export function registrationOf(saga: Saga): RegisteredSaga {
   return { saga: saga.name, version: saga.version, hash: structureHashOf(saga), structure };
 }
 
-/** Looks up machines by what runs are pinned to. */
+/** The machines of a worker's sagas, by what runs are pinned to. They are made at once: a fault in one shows at the start. */
 export function servedSagas(sagas: readonly Saga[]): ServedSagas {
-  const served = new Map(
-    sagas.map((saga): readonly [string, { readonly hash: string; readonly machine: Machine }] => {
-      return [`${saga.name}@${saga.version}`, { hash: structureHashOf(saga), machine: machineOf(saga.spec) }];
-    }),
-  );
-  return {
-    machineFor: ({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">) => {
-      const found = served.get(`${saga}@${version}`);
-      return found === undefined || found.hash !== hash ? null : found.machine;
-    },
-  };
+  for (const { spec } of sagas) machineOf(spec);
+  return { machineFor: machinesOf(sagas) };
 }
 
 /** Registers every structure. Throws STRUCTURE_CHANGED, naming what differs, while runs of another one are open. */

@@ -281,7 +281,7 @@ describe("undoing a run that has ended", () => {
     await open();
     await expect(waiting.undo({ reason: "r", by: "ann" })).rejects.toMatchObject({
       code: "VERB_REFUSED",
-      message: "run later was cancelled: what there was to undo was undone or left then",
+      message: "run later is not undone: it is cancelled: what there was to undo was undone or left then",
     });
   });
 
@@ -290,7 +290,7 @@ describe("undoing a run that has ended", () => {
     const run = await open();
     await expect(run.undo({ reason: "r", by: "ann" })).rejects.toMatchObject({
       code: "VERB_REFUSED",
-      message: expect.stringContaining("point of no return (pay)"),
+      message: expect.stringContaining("a point of no return was passed (pay)"),
     });
     await run.undo({ reason: "fraud", by: "ann", despitePivot: true });
     await clock.advance(1_000);
@@ -307,7 +307,10 @@ describe("undoing a run that has ended", () => {
     expect(await run.get()).toMatchObject({ status: "completed", cause: null });
     expect((await run.log()).at(-1)?.taken).toEqual([
       { what: "control", control: "undo", by: "ann", reason: "r" },
-      { what: "refused", note: "a point of no return was passed, so nothing is undone" },
+      {
+        what: "refused",
+        note: "a point of no return was passed (pay), so nothing is undone unless it says despitePivot",
+      },
     ]);
     await run.undo({ reason: "fraud", by: "bob", despitePivot: true });
     await clock.advance(1_000);

@@ -314,7 +314,9 @@ describe("after a point of no return", () => {
     play.now += 1_000;
     play.undo();
     expect(play.run.record).toMatchObject({ status: "completed", cause: null, unwind: null, endedAt });
-    expect(lastRefusal(play)).toBe("a point of no return was passed, so nothing is undone");
+    expect(lastRefusal(play)).toBe(
+      "a point of no return was passed (b), so nothing is undone unless it says despitePivot",
+    );
     expect(play.ordered).toEqual(["a", "b", "c"]);
     expect(foldLog(play.machine, play.run, play.log).at(-1)).toMatchObject({ problem: null });
   });

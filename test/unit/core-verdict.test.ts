@@ -131,6 +131,18 @@ describe("an effect that is not wanted any more", () => {
     expect(reasonOf(unwinding({ pivot: true, compensate: false }), "a")).toContain("the point of no return");
   });
 
+  test("is put to a person when it was settled by repeats as often as may be", () => {
+    const play = new Play(line([call("a"), call("b")]));
+    play.cancel();
+    for (let turn = 0; turn < 50 && play.review === null; turn += 1) {
+      if (play.flying().includes("a")) play.answer("a", timedOut());
+      else play.advance(60_000);
+    }
+    expect(play.review?.reason).toBe("unknown_outcome");
+    expect(verdict(play).verdict).toBe("HUMAN_REQUIRED");
+    expect(reasonOf(verdict(play), "a")).toBe("it was repeated as often as may be to settle what it did");
+  });
+
   test("is kept where it is left", () => {
     const left = played(
       {
