@@ -156,7 +156,15 @@ export type ReviewReason =
   | "poison"
   | "after_pivot"
   | "blocked"
-  | "late_result";
+  | "late_result"
+  /** Its intent is taken with other arguments; by an owner that does not come to an end; or was undone by its owner. */
+  | "intent_conflict"
+  | "intent_busy"
+  | "intent_undone"
+  /** A value that was kept outside the store is gone, or is not what was kept. */
+  | "missing_artifact"
+  /** The store has forgotten commits that it had acknowledged. */
+  | "store_rollback";
 
 /** What a person may do with a parked run. */
 export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "compensate" | "close";
