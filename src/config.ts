@@ -17,6 +17,7 @@ export interface Settings {
   readonly barrierMs: number;
   readonly abortGraceMs: number;
   readonly quiesceMs: number;
+  readonly intentWaitMs: number;
   readonly shutdownMs: number;
   readonly maxPayloadBytes: number;
 }
@@ -136,6 +137,12 @@ const settingVariables = {
     about: "an unwind waits this long for calls under way",
     schema: duration,
     standard: "5s",
+  },
+  intentWaitMs: {
+    name: "REPRISE_INTENT_WAIT",
+    about: "a step waits this long for another run that has its intent, before a person is asked",
+    schema: duration,
+    standard: "1m",
   },
   shutdownMs: {
     name: "REPRISE_SHUTDOWN",

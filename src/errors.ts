@@ -42,8 +42,12 @@ export const errorCodes = [
   // infrastructure: back off and try again
   "STORE_UNAVAILABLE",
   "CLOSED",
-  // a step's own: it works for a run that this process has lost
+  // a step's own: it works for a run that this process has lost, or asks for a tool that is not to be had
   "LEASE_LOST",
+  "INTENT_MISSING",
+  "TOOL_FAILED",
+  "TOOL_REFUSED",
+  "TOOL_SUSPENDED",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",

@@ -124,7 +124,15 @@ export function closeUndo(
 }
 
 /** The reviews that ask what became of a call, or what to do since it did not happen. */
-const asking: ReadonlySet<ReviewReason> = new Set(["unknown_outcome", "poison", "halted", "exhausted", "after_pivot"]);
+const asking: ReadonlySet<ReviewReason> = new Set([
+  "unknown_outcome",
+  "poison",
+  "halted",
+  "exhausted",
+  "after_pivot",
+  "intent_busy",
+  "intent_conflict",
+]);
 
 /** What a person was asked about this call is known now. */
 export function answerReview(draft: Draft, { seq, side }: Place): void {

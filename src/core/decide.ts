@@ -7,6 +7,7 @@
  * time always follow from the record.
  */
 import { readAttributes } from "./attributes.ts";
+import { claimed, orderIntents, published } from "./claims.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
@@ -20,6 +21,7 @@ import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
 import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
+import { takeTool } from "./tools.ts";
 import { beginMachine, feed } from "./turn.ts";
 import { isToBeUndone, takeUndo } from "./undo.ts";
 import { goBack } from "./unwind.ts";
@@ -83,6 +85,7 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   settleDown(draft);
   readAttributes(draft);
   grantDue(draft);
+  orderIntents(draft);
   return finish(draft);
 }
 
@@ -114,6 +117,13 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return attend(draft, fact.seq);
     case "progress":
       return keepProgress(draft, fact);
+    case "tool":
+      return takeTool(draft, fact);
+    case "claimed":
+      claimed(draft, fact);
+      return attend(draft, fact.seq);
+    case "published":
+      return published(draft, fact);
     case "stopping":
       draft.stopping = true;
       return;

@@ -87,6 +87,10 @@ class Replay {
         return this.#fire(taken.id);
       case "abandoned":
         return this.#abandon(taken.seq);
+      case "tool":
+        // A row that the machine knows nothing of.
+        if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });
+        return null;
       default:
         return null;
     }

@@ -13,5 +13,6 @@ export { machinesOf } from "./pinned.ts";
 export type * from "./ports.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export { type ToolAnswer, toolAnswer } from "./tools.ts";
 export { objectionToUndo } from "./undo.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

@@ -8,7 +8,7 @@
 import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts";
 import { poisonLimit } from "./outcome.ts";
 import { callOf, mayRepeat, type Side } from "./rows.ts";
-import type { Call, Review, ReviewReason, Row, Verb } from "./run.ts";
+import type { Call, Review, ReviewReason, Row, RowIntent, Verb } from "./run.ts";
 
 /**
  * Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. `verbs`
@@ -45,6 +45,7 @@ function isDefective({ state, error }: Call): boolean {
 /** Parks where a call of the row is stuck, or its undoing has halted; `true`: this row needs a person. */
 export function askAbout(draft: Draft, row: Row): boolean {
   if (isStuck(row.call)) return askStuck(draft, row, "action", row.call);
+  if (row.intent !== null && askAboutIntent(draft, row, row.intent)) return true;
   const call = row.undo?.call ?? null;
   if (call !== null && isStuck(call)) return askStuck(draft, row, "undo", call);
   if (row.undo?.state !== "halted") return false;
@@ -79,6 +80,33 @@ export function askAboutUnknown(draft: Draft, row: Row): void {
   const why = whyOf(row.call);
   const message = `${row.step} was sent and may have happened: ${why}. It is not sent again until somebody says what happened`;
   ask(draft, { seq: row.seq, side: "action" }, "unknown_outcome", message, verbsFor(draft, row, "action"));
+}
+
+/** Parks where the row does not come by its intent, or has lost it. */
+function askAboutIntent(draft: Draft, { seq, step, call, input, tool }: Row, intent: RowIntent): boolean {
+  const { state, owner, theirs, key } = intent;
+  const place = { seq, side: "action" } as const;
+  const which = `the intent ${JSON.stringify(key)}`;
+  const evidence = { owner, intent: key, input, theirs };
+  if (state === "conflict" && call.state === "claiming" && tool === null) {
+    const message = `${step} was not sent: ${owner} has ${which} with other arguments`;
+    park(draft, { reason: "intent_conflict", message, ...place, evidence, verbs: ["retry", "resolve"] });
+    return true;
+  }
+  if (state === "busy" && call.state === "claiming" && isOverdue(draft, intent)) {
+    const message = `${step} was not sent: ${owner} has ${which} and has not come to an end`;
+    park(draft, { reason: "intent_busy", message, ...place, evidence, verbs: ["retry", "resolve"] });
+    return true;
+  }
+  if (state !== "undone") return false;
+  const message = `${step} went by what ${owner} had done under ${which}, and that was undone since`;
+  park(draft, { reason: "intent_undone", message, ...place, evidence, verbs: ["resolve"] });
+  return true;
+}
+
+/** Has it waited for the owner of its intent as long as it may? */
+function isOverdue({ input }: Draft, { since }: RowIntent): boolean {
+  return since !== null && input.now >= since + input.settings.intentWaitMs;
 }
 
 /** Retries used up where the step wants a person to look (`onExhausted: "review"`). */

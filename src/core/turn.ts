@@ -5,10 +5,11 @@
  * one that it still waits for when it has ended too.
  */
 import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
-import { type Draft, note, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, patchRow, rowAt, viewOf } from "./draft.ts";
 import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
+import { addRow, keyOf } from "./new-row.ts";
 import { park } from "./reviews.ts";
-import { newCall } from "./rows.ts";
+import { hasOutput, isAwaited } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
 import { stopAction } from "./stop.ts";
 import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
@@ -58,9 +59,7 @@ function currentSnapshot(draft: Draft): MachineState {
 
 function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "failure" }> {
   const { invoke, call, output } = row;
-  return call.state === "succeeded"
-    ? { type: "outcome", invoke, output }
-    : { type: "failure", invoke, error: failureJson(row) };
+  return hasOutput(call) ? { type: "outcome", invoke, output } : { type: "failure", invoke, error: failureJson(row) };
 }
 
 function failureJson(row: Row): Json {
@@ -89,6 +88,7 @@ interface Plan {
   readonly start: Start;
   readonly step: StepSpec;
   readonly input: Json;
+  readonly key: Json;
 }
 type Problem = Pick<Extract<Turn, { ok: false }>, "where" | "defect">;
 
@@ -139,7 +139,9 @@ function planOf(draft: Draft, start: Start): Plan | Problem {
   if (!json.ok) return { where, defect: json.problem };
   const checked = decodeInput(step, json.value);
   if (!checked.ok) return { where, defect: checked.problem };
-  return { start, step, input: json.value };
+  const key = keyOf(step, json.value, null);
+  if (!key.ok) return { where: start.step, defect: key.problem };
+  return { start, step, input: json.value, key: key.value };
 }
 
 function countEntries(draft: Draft, entered: readonly string[]): void {
@@ -152,7 +154,7 @@ function countEntries(draft: Draft, entered: readonly string[]): void {
 function applyEffect(draft: Draft, effect: MachineEffect, plans: readonly Plan[], keepsStops: boolean): void {
   switch (effect.type) {
     case "start":
-      for (const plan of plans) if (plan.start === effect) addRow(draft, plan);
+      for (const plan of plans) if (plan.start === effect) invoke(draft, plan);
       return;
     case "stop":
       if (keepsStops) abandonInvoke(draft, effect.invoke);
@@ -168,52 +170,31 @@ function applyEffect(draft: Draft, effect: MachineEffect, plans: readonly Plan[]
   }
 }
 
+function invoke(draft: Draft, { start, step, input, key }: Plan): void {
+  const { region } = start;
+  const regionEntry = draft.record.regionEntries[region.at(-1) ?? ""] ?? 0;
+  addRow(draft, { step, key, input, invoke: start.invoke, region, regionEntry, tool: null });
+}
+
 function setTimer(draft: Draft, { id, delayMs, event }: Extract<MachineEffect, { type: "timer" }>): void {
   const others = draft.record.timers.filter((timer) => timer.id !== id);
   draft.record.timers = [...others, { id, at: draft.input.now + delayMs, event }];
-}
-
-function addRow(draft: Draft, { start, step, input }: Plan): void {
-  const seq = draft.rows.length + 1;
-  const earlier = draft.rows.findLast((row) => row.step === step.name);
-  putRow(draft, {
-    seq,
-    kind: "call",
-    step: step.name,
-    occurrence: (earlier?.occurrence ?? 0) + 1,
-    invoke: start.invoke,
-    region: start.region,
-    regionEntry: draft.record.regionEntries[start.region.at(-1) ?? ""] ?? 0,
-    input,
-    call: newCall(step.effect, draft.input.now),
-    progress: null,
-    output: null,
-    unusable: false,
-    abandoned: false,
-    told: null,
-    undo: null,
-    reference: null,
-  });
-  draft.record.rows = seq;
 }
 
 // ---- leaving a state
 
 /** The machine left the state that invoked it (design section 6, Abandoned). */
 function abandonInvoke(draft: Draft, invoke: string): void {
-  const current = draft.open.findLast((seq) => isCurrent(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke);
+  const current = draft.open.findLast((seq) => isAwaited(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke);
   if (current !== undefined) abandon(draft, current);
 }
 
-/** Does the machine still wait for it? */
-function isCurrent({ told, abandoned }: Row): boolean {
-  return told === null && !abandoned;
-}
-
+/** With all that its action did: its tools' effects are its own. */
 function abandon(draft: Draft, seq: number): void {
   patchRow(draft, seq, { abandoned: true });
   note(draft, { what: "abandoned", seq });
   stopAction(draft, rowAt(draft, seq));
+  for (const { seq: of, tool } of draft.rows.slice(seq)) if (tool?.parent === seq) abandon(draft, of);
 }
 
 function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, told: Row | null): void {
@@ -221,7 +202,7 @@ function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, to
     case "completed":
       draft.record.output = turn.state.output ?? null;
       draft.record.timers = [];
-      for (const seq of draft.open) if (isCurrent(rowAt(draft, seq))) abandon(draft, seq);
+      for (const seq of draft.open) if (isAwaited(rowAt(draft, seq))) abandon(draft, seq);
       return;
     case "unwind": {
       const message = `the saga ended in ${ended.at}`;

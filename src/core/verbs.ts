@@ -5,15 +5,18 @@
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
 import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
+import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
+import { hashOf } from "./digest.ts";
 import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { planAgain, provenAbsent } from "./find-out.ts";
+import { keyOf } from "./new-row.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
-import type { Cause, InboxBody, InboxEntry, Review, Undo, VerbCommand } from "./run.ts";
+import type { Cause, InboxBody, InboxEntry, Review, Row, Undo, VerbCommand } from "./run.ts";
 import { blockedBy } from "./take-over.ts";
 import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
@@ -154,6 +157,12 @@ function resolve(draft: Draft, place: Place, command: Extract<VerbCommand, { ver
   const checked = isAction ? decodeOutput(stepOf(draft, rowAt(draft, place.seq)), command.output) : null;
   if (checked !== null && !checked.ok) return `the output does not fit: ${checked.problem}`;
   patchRow(draft, place.seq, { reference: command.reference });
+  const row = rowAt(draft, place.seq);
+  // It is another run's effect: this one's own call was never made.
+  if (isAction && row.intent !== null && (row.call.state === "reused" || row.call.state === "claiming")) {
+    reuse(draft, row, row.intent.owner, command.output, "person");
+    return null;
+  }
   happened(draft, place, { output: command.output, unusable: null, proof: "person", which: "some" });
   return null;
 }
@@ -161,11 +170,22 @@ function resolve(draft: Draft, place: Place, command: Extract<VerbCommand, { ver
 function resolveAbsent(draft: Draft, place: Place, reference: string | null): Problem {
   const { state } = callAt(draft, place);
   if (state === "succeeded") return "it is recorded as succeeded";
+  if (state === "reused") return "it was made and undone by its owner: say that it is there again, or undo this run";
+  if (state === "claiming") return giveUpClaim(draft, place, reference);
   patchRow(draft, place.seq, { reference });
   // A compensation that was not made is made again; an action goes by what its policy still allows.
   if (place.side === "undo") patchCall(draft, place, { attempt: 0, error: null });
   if (state === "not_applied" && place.side === "action") closeNotApplied(draft, place, "person");
   else provenAbsent(draft, place, "person");
+  return null;
+}
+
+/** The effect is not made at all: whoever asked for it hears that it failed. */
+function giveUpClaim(draft: Draft, place: Place, reference: string | null): Problem {
+  const message = "a person has decided that it is not made: its intent is somebody else's";
+  patchRow(draft, place.seq, { reference });
+  patchCall(draft, place, { error: { kind: "not_applied", code: null, message, attempts: 0 } });
+  closeNotApplied(draft, place, "person");
   return null;
 }
 
@@ -186,6 +206,7 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
     return "it may have happened: say first whether it did";
   }
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
+  if (place.side === "action") claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
   planAgain(draft, place, draft.input.now);
   return null;
 }
@@ -197,11 +218,20 @@ function changeInput(draft: Draft, place: Place, input: Json): Problem {
   const row = rowAt(draft, place.seq);
   const checked = decodeInput(stepOf(draft, row), input);
   if (!checked.ok) return `the input does not fit: ${checked.problem}`;
+  if (place.side === "action" && hasOtherKey(draft, row, input))
+    return "it would be another effect, with another intent: start another run for it";
   // A place on that side is one of a row that has a compensation.
   const undo = row.undo as Undo;
   // How far it had come was said of the old input.
   patchRow(draft, place.seq, place.side === "action" ? { input, progress: null } : { undo: { ...undo, input } });
   return null;
+}
+
+/** Would the call have another business key with this input? */
+function hasOtherKey(draft: Draft, row: Row, input: Json): boolean {
+  if (row.intent === null || row.tool !== null) return false;
+  const key = keyOf(stepOf(draft, row), input, null);
+  return !key.ok || hashOf(key.value) !== hashOf(row.intent.key);
 }
 
 /** The recorded outcome is read again, by mended code; nothing is called. */

@@ -121,6 +121,12 @@ function judge(it: Case): Judgement {
       return { course: "reuse", reason: "it is recorded that it did not happen" };
     case "withdrawn":
       return { course: "reuse", reason: "it was withdrawn before it was sent" };
+    case "reused":
+      return {
+        course: "reuse",
+        reason: `the outcome of ${row.intent?.owner ?? "another call"} under the same intent is used`,
+      };
+    case "claiming":
     case "planned":
     case "offered":
     case "sent":
@@ -144,9 +150,22 @@ function judgeOpen(it: Case): Judgement {
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
     return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
   }
+  if (call.state === "claiming") return judgeClaim(row);
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
   return it.isUnwanted ? judgeUnwanted(it, step) : judgeDoubt(it, step);
+}
+
+/** What is not sent before it has its intent. */
+function judgeClaim({ intent }: Row): Judgement {
+  switch (intent?.state) {
+    case "busy":
+      return { course: "wait", reason: `${intent.owner} makes the same effect and has not come to an end` };
+    case "conflict":
+      return { course: "human", reason: `${intent.owner} has the same intent with other arguments` };
+    default:
+      return { course: "call", reason: "it asks for its intent and has not been sent" };
+  }
 }
 
 /** What may have happened and is not wanted any more. */

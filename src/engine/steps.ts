@@ -131,6 +131,7 @@ export class StepRunner {
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
         onProgress: null,
+        onTool: null,
         onLate: (fact) => {
           if (fact.type === "result") context.background(handInLate(context, { run: command.run, ...fact }));
         },

@@ -58,3 +58,4 @@ export type {
 export { isStep, type Step, type StepFunction, step, stepsFor } from "./step.ts";
 export type { CompensateOptions, StepOptions } from "./step-options.ts";
 export { structureOf } from "./structure.ts";
+export type { Tool, Toolbox, ToolOptions, Tools } from "./tools.ts";

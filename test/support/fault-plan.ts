@@ -94,6 +94,7 @@ export const settings: Settings = {
   barrierMs: 800,
   abortGraceMs: 300,
   quiesceMs: 1_000,
+  intentWaitMs: 10_000,
   shutdownMs: 3_000,
   maxPayloadBytes: 65_536,
 };

@@ -108,6 +108,8 @@ export function aRow(seq: number, call: Partial<Call> = {}, patch: Partial<Row> 
     regionEntry: 0,
     input: { sku: "A" },
     call: aCall(call),
+    intent: null,
+    tool: null,
     output: null,
     unusable: false,
     abandoned: false,

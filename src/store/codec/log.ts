@@ -82,6 +82,9 @@ function packTaken(taken: Taken): unknown {
     }
     case "told":
       return taken.failure === null ? `m${taken.seq}` : taken;
+    case "tool":
+    case "intent":
+    case "published":
     case "probed":
     case "undo":
     case "timer":

@@ -31,6 +31,7 @@ export const settings: EngineSettings = {
   barrierMs: 1_500,
   abortGraceMs: 1_000,
   quiesceMs: 5_000,
+  intentWaitMs: 60_000,
   inlineWaitMs: 2_000,
   shutdownMs: 10_000,
   maxPayloadBytes: 100_000,
