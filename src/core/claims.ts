@@ -120,8 +120,8 @@ function wait(
   if (intent.state !== "busy" || intent.owner !== owner) become(draft, row, { state: "busy", owner, since });
   const again = now + (heard ? askAgainMs.heard : askAgainMs.unheard);
   const limit = since + draft.input.settings.intentWaitMs;
-  // Once more when its patience is over: then a person hears who has it.
-  patchCall(draft, { seq: row.seq, side: "action" }, { nextAt: now < limit ? Math.min(again, limit) : again });
+  // Asked once more when its patience is over; then a person is (`isImpatient`).
+  patchCall(draft, { seq: row.seq, side: "action" }, { nextAt: now < limit ? Math.min(again, limit) : null });
 }
 
 /** Somebody has made this effect already: its outcome, as recorded or as a person knows it, is this row's. */
@@ -187,6 +187,7 @@ export function waitsForIntent(draft: Draft, { call, intent }: Row): boolean {
 
 /** When a row that asks for its intent is to ask again. */
 export function claimTime(draft: Draft, row: Row): number {
-  if (row.call.state !== "claiming" || !mayProceed(draft, row, "action")) return Number.POSITIVE_INFINITY;
+  const isAsked = draft.input.inFlight.has(`claim:${row.seq}`) || draft.claims.some(({ seq }) => seq === row.seq);
+  if (row.call.state !== "claiming" || isAsked || !mayProceed(draft, row, "action")) return Number.POSITIVE_INFINITY;
   return row.call.nextAt ?? draft.input.now;
 }

@@ -89,9 +89,10 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   return finish(draft);
 }
 
-/** What all facts say of the inbox and of permits is known before anything is decided: it may have come last. */
+/** What all facts say of the inbox, of permits and of stopping is known before anything is decided: it may have come last. */
 function hear(draft: Draft, facts: readonly DriverFact[]): void {
   for (const fact of facts) {
+    if (fact.type === "stopping") draft.stopping = true;
     if (fact.type === "inbox") receive(draft, fact.entries);
     if (fact.type === "acquired" || fact.type === "permitted") takePermits(draft, fact.permits);
   }
@@ -125,8 +126,6 @@ function takeFact(draft: Draft, fact: DriverFact): void {
     case "published":
       return published(draft, fact);
     case "stopping":
-      draft.stopping = true;
-      return;
     case "permitted":
     case "inbox":
     case "tick":

@@ -54,6 +54,6 @@ export function keyOf(step: StepSpec, input: Json, given: Json): Checked<Json> {
     if (!key.ok) return { ok: false, problem: `its intent is not JSON: ${key.problem}` };
     return key.value === null ? { ok: false, problem: "its intent is null, which tells nothing apart" } : key;
   } catch (error) {
-    return { ok: false, problem: `its intent cannot be computed: ${error instanceof Error ? error.message : error}` };
+    return { ok: false, problem: `its intent cannot be computed: ${String(error)}` };
   }
 }

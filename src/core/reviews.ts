@@ -7,7 +7,7 @@
  */
 import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts";
 import { poisonLimit } from "./outcome.ts";
-import { callOf, mayRepeat, type Side } from "./rows.ts";
+import { callOf, isImpatient, mayRepeat, type Side } from "./rows.ts";
 import type { Call, Review, ReviewReason, Row, RowIntent, Verb } from "./run.ts";
 
 /**
@@ -83,7 +83,8 @@ export function askAboutUnknown(draft: Draft, row: Row): void {
 }
 
 /** Parks where the row does not come by its intent, or has lost it. */
-function askAboutIntent(draft: Draft, { seq, step, call, input, tool }: Row, intent: RowIntent): boolean {
+function askAboutIntent(draft: Draft, row: Row, intent: RowIntent): boolean {
+  const { seq, step, call, input, tool } = row;
   const { state, owner, theirs, key } = intent;
   const place = { seq, side: "action" } as const;
   const which = `the intent ${JSON.stringify(key)}`;
@@ -93,7 +94,7 @@ function askAboutIntent(draft: Draft, { seq, step, call, input, tool }: Row, int
     park(draft, { reason: "intent_conflict", message, ...place, evidence, verbs: ["retry", "resolve"] });
     return true;
   }
-  if (state === "busy" && call.state === "claiming" && isOverdue(draft, intent)) {
+  if (isImpatient(row)) {
     const message = `${step} was not sent: ${owner} has ${which} and has not come to an end`;
     park(draft, { reason: "intent_busy", message, ...place, evidence, verbs: ["retry", "resolve"] });
     return true;
@@ -102,11 +103,6 @@ function askAboutIntent(draft: Draft, { seq, step, call, input, tool }: Row, int
   const message = `${step} went by what ${owner} had done under ${which}, and that was undone since`;
   park(draft, { reason: "intent_undone", message, ...place, evidence, verbs: ["resolve"] });
   return true;
-}
-
-/** Has it waited for the owner of its intent as long as it may? */
-function isOverdue({ input }: Draft, { since }: RowIntent): boolean {
-  return since !== null && input.now >= since + input.settings.intentWaitMs;
 }
 
 /** Retries used up where the step wants a person to look (`onExhausted: "review"`). */

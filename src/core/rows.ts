@@ -113,14 +113,16 @@ export function wordOwed(row: Row): IntentWord | null {
   return word === intent.said ? null : word;
 }
 
-function wordOf({ intent, call, undo }: Row): IntentWord | null {
+function wordOf({ intent, call, undo, told }: Row): IntentWord | null {
   if (intent?.state === "stale") return "withdrawn";
   if (undo?.state === "done") return "undone";
   switch (call.state) {
     case "succeeded":
-    case "not_applied":
     case "withdrawn":
       return call.state;
+    case "not_applied":
+      // Not before it is final: as long as nobody was told, a person may have it made after all.
+      return told === null ? null : call.state;
     case "unknown":
       // Left as it is by a person, or by declaration: nobody will ever know.
       return undo === null || isPending(undo.state) ? null : "unknown";
@@ -135,6 +137,11 @@ function wordOf({ intent, call, undo }: Row): IntentWord | null {
 
 function isPending(state: UndoState): boolean {
   return state === "owed" || state === "sent" || state === "halted";
+}
+
+/** Has the row waited for the owner of its intent as long as it may? */
+export function isImpatient({ call, intent }: Row): boolean {
+  return call.state === "claiming" && intent?.state === "busy" && call.nextAt === null;
 }
 
 /** Does the row still owe anything? An effect that the machine has left owes an undoing, or the reason for none. */

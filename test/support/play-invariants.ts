@@ -158,7 +158,12 @@ function isLater(other: Row, row: Row): boolean {
 function isSettled({ call, undo, step }: Row, machine: DecideInput["machine"]): boolean {
   if (undo !== null) return ["done", "not_needed", "kept", "skipped", "accepted"].includes(undo.state);
   const hasNone = call.effect === "none" || machine.saga.steps[step]?.effect === "none";
-  return call.state === "not_applied" || call.state === "withdrawn" || call.state === "reused" || (call.state === "succeeded" && hasNone);
+  return (
+    call.state === "not_applied" ||
+    call.state === "withdrawn" ||
+    call.state === "reused" ||
+    (call.state === "succeeded" && hasNone)
+  );
 }
 
 function isLost({ run, then, wanted }: Decision): boolean {

@@ -313,7 +313,16 @@ export class Play {
   ask(parent: string, tool: string, more: Partial<ToolAsk> = {}): ToolAsk {
     const { seq, call } = this.row(parent);
     this.#asks += 1;
-    const ask = { ask: `a${this.#asks}`, parent: seq, send: call.send, tool, key: null, intent: null, input: {}, ...more };
+    const ask = {
+      ask: `a${this.#asks}`,
+      parent: seq,
+      send: call.send,
+      tool,
+      key: null,
+      intent: null,
+      input: {},
+      ...more,
+    };
     this.step({ type: "tool", ...ask });
     return ask;
   }
