@@ -116,8 +116,9 @@ function wait(
   { owner, heard }: { readonly owner: string; readonly heard: boolean },
 ): void {
   const { now } = draft.input;
-  const since = intent.owner === owner ? (intent.since ?? now) : now;
-  if (intent.state !== "busy" || intent.owner !== owner) become(draft, row, { state: "busy", owner, since });
+  // Who waits for an owner has begun to at some time.
+  const since = intent.owner === owner ? (intent.since as number) : now;
+  if (intent.owner !== owner) become(draft, row, { state: "busy", owner, since });
   const again = now + (heard ? askAgainMs.heard : askAgainMs.unheard);
   const limit = since + draft.input.settings.intentWaitMs;
   // Asked once more when its patience is over; then a person is (`isImpatient`).

@@ -7,7 +7,7 @@
  * arguments is refused; nothing is sent. L3 an action is answered only what is committed. L4 while nobody may go on with a
  * tool's row its action is suspended: it holds no worker, and is made again later.
  */
-import { decodeInput, type Json, type StepSpec } from "../saga/index.ts";
+import { type Checked, decodeInput, type Json, type StepSpec } from "../saga/index.ts";
 import type { DriverFact, ToolAsk } from "./decision.ts";
 import { hashOf } from "./digest.ts";
 import { type Draft, note, patchRow, rowAt, stepOf } from "./draft.ts";
@@ -34,8 +34,8 @@ export function takeTool(draft: Draft, fact: Extract<DriverFact, { readonly type
   if (parent === null || step === undefined) return;
   const known = rowFor(draft.rows, step, fact);
   if (known !== null) return count(draft, known);
-  if (reasonNotToGoOn(draft.record, draft.stopping) === null && objection(step, fact) === null)
-    addTool(draft, parent, step, fact);
+  const key = checkedKey(step, fact);
+  if (key.ok && reasonNotToGoOn(draft.record, draft.stopping) === null) addTool(draft, parent, step, fact, key.value);
 }
 
 /** What an action is answered, as the run stands now. */
@@ -44,8 +44,8 @@ export function toolAnswer(run: Run, tool: StepSpec, ask: ToolAsk, isStopping: b
   if (parentOf(rows, ask) === null) return { is: "lost" };
   const row = rowFor(rows, tool, ask);
   if (row === null) {
-    const message = objection(tool, ask);
-    if (message !== null) return { is: "refused", message };
+    const key = checkedKey(tool, ask);
+    if (!key.ok) return { is: "refused", message: key.problem };
     const why = reasonNotToGoOn(record, isStopping);
     return why === null ? { is: "pending" } : { is: "suspended", why };
   }
@@ -54,9 +54,9 @@ export function toolAnswer(run: Run, tool: StepSpec, ask: ToolAsk, isStopping: b
 }
 
 function answerOf(row: Row, reason: string | null): ToolAnswer {
-  const { call, unusable, output, intent, told } = row;
+  const { call, output, intent, told } = row;
   if (intent?.state === "conflict") return { is: "refused", message: takenElsewhere(row) };
-  if (told === "outcome" && !unusable) return { is: "output", output };
+  if (told === "outcome") return { is: "output", output };
   // What was told as a failure says why it failed.
   if (told === "failure") return { is: "failed", failure: call.error as Failure };
   const why = told === "nothing" ? "it was withdrawn" : reason;
@@ -92,14 +92,12 @@ function count(draft: Draft, { seq, tool }: Row): void {
   note(draft, { what: "tool", seq, again: true });
 }
 
-function addTool(draft: Draft, parent: Row, step: StepSpec, ask: ToolAsk): void {
-  const key = keyOf(step, ask.input, ask.intent);
-  if (!key.ok) return;
+function addTool(draft: Draft, parent: Row, step: StepSpec, ask: ToolAsk, key: Json): void {
   const { region, regionEntry, seq } = parent;
   const tool = { parent: seq, match: matchOf(step, ask), asks: 1 };
   note(draft, {
     what: "tool",
-    seq: addRow(draft, { step, key: key.value, invoke: "", region, regionEntry, input: ask.input, tool }),
+    seq: addRow(draft, { step, key, invoke: "", region, regionEntry, input: ask.input, tool }),
   });
 }
 
@@ -113,19 +111,19 @@ export function hasOpenTools(draft: Draft, parent: number): boolean {
 
 // ---- in words
 
-function reasonNotToGoOn({ review, paused, unwind }: Run["record"], isStopping: boolean): string | null {
+/** (A run that goes back has no action out: what has no effect is dropped at once.) */
+function reasonNotToGoOn({ review, paused }: Run["record"], isStopping: boolean): string | null {
   if (isStopping) return "the worker is stopping";
-  if (unwind !== null) return "the run is being undone";
   if (review !== null) return `the run is parked for a person: ${review.message}`;
   return paused ? "the run is paused" : null;
 }
 
-/** Why a request cannot be carried out at all, in words that a model can use. */
-function objection(tool: StepSpec, { input, intent }: ToolAsk): string | null {
+/** The business key of a request, or why it cannot be carried out at all, in words that a model can use. */
+function checkedKey(tool: StepSpec, { input, intent }: ToolAsk): Checked<Json> {
   const checked = decodeInput(tool, input);
-  if (!checked.ok) return `the arguments of ${tool.name} do not fit: ${checked.problem}`;
+  if (!checked.ok) return { ok: false, problem: `the arguments of ${tool.name} do not fit: ${checked.problem}` };
   const key = keyOf(tool, input, intent);
-  return key.ok ? null : `${tool.name} cannot be called: ${key.problem}`;
+  return key.ok ? key : { ok: false, problem: `${tool.name} cannot be called: ${key.problem}` };
 }
 
 function otherArguments({ step, input, call }: Row): string {

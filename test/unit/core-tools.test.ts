@@ -104,6 +104,12 @@ describe("a tool call", () => {
     expect(play.toolAnswer(ask)).toEqual({ is: "lost" });
   });
 
+  test("is pending before anybody has heard of it", () => {
+    const play = working();
+    const ask = play.ask("agent", "lookup");
+    expect(play.toolAnswer({ ...ask, ask: "another" })).toEqual({ is: "pending" });
+  });
+
   test("that failed for good is told to the action, which may do without; the same one is not tried again", () => {
     const play = working({ mail: { retry: { attempts: 1 } } });
     const ask = play.ask("agent", "mail", to("ann"));
