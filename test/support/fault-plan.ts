@@ -7,7 +7,7 @@ import type { Settings } from "../../src/config.ts";
 
 /**
  * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
- * world, which needs no plan. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6). `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
  */
 export type Point =
   | "P00"
@@ -28,6 +28,12 @@ export type Point =
   | "C03"
   | "C04"
   | "C05"
+  | "I01"
+  | "I02"
+  | "I03"
+  | "I04"
+  | "I05"
+  | "I06"
   | "granted";
 
 /** Where a process is to end (or to stand still until it is resumed). */
