@@ -75,6 +75,7 @@ export {
   cannotTell,
   classifyHttp,
   type Duration,
+  type EachOptions,
   type EffectClass,
   type FailOptions,
   type FailureOptions,

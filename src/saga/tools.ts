@@ -2,7 +2,7 @@
  * Steps as tools of another step's action: what its author calls, and what comes back. Types only; how a request becomes a
  * ledger row is `core`'s.
  */
-import type { PromiseActorLogic } from "xstate";
+import type { AnyActorLogic, PromiseActorLogic } from "xstate";
 import type { Json } from "./json-type.ts";
 
 /**
@@ -30,7 +30,7 @@ export interface ToolOptions {
 export type Tool<Input, Output> = (input: Input, options?: ToolOptions) => Promise<Output>;
 
 /** The steps that an action may use, by the name under which it does. */
-export type Toolbox = Readonly<Record<string, PromiseActorLogic<never, never>>>;
+export type Toolbox = Readonly<Record<string, AnyActorLogic>>;
 
 /** What an action has of the steps it uses. */
 export type Tools<Uses> = {
