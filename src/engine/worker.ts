@@ -15,7 +15,7 @@ import { Leases } from "./lease.ts";
 import { Reconciler } from "./reconcile.ts";
 import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
-import { checkDurability, registerAll, servedSagas } from "./structures.ts";
+import { checkDurability, drivenStructures, registerAll, servedSagas } from "./structures.ts";
 import { Suspects } from "./suspects.ts";
 
 export interface WorkerParts {
@@ -76,6 +76,7 @@ class EngineWorker implements Worker {
   readonly #reconciler: Reconciler;
   readonly #acquirer: Acquirer;
   readonly #steps: StepRunner;
+  readonly #serves: readonly string[];
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
@@ -90,6 +91,7 @@ class EngineWorker implements Worker {
     this.#parts = parts;
     this.#options = options;
     this.id = parts.ports.ids.next();
+    this.#serves = drivenStructures(options.sagas, options.pools);
     this.#context = this.#contextOf(parts.ports, options);
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
@@ -117,7 +119,7 @@ class EngineWorker implements Worker {
     await store.open();
     this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
     await registerAll(store, sagas);
-    await store.hello({ owner: this.id, serverId: null, pulse: null });
+    await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
     if (this.#stopping) return;
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
     this.#context.leases.start();
@@ -139,7 +141,7 @@ class EngineWorker implements Worker {
   }
 
   #sayHello(place: PulsePlace): void {
-    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place });
+    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
   }
 
