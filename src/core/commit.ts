@@ -4,7 +4,6 @@
  */
 import type { LogEntry, Row, Run, RunRecord, RunRef } from "./run.ts";
 import { hasEnded } from "./run.ts";
-import { structureName } from "./unserved.ts";
 
 export interface Commit {
   /** The same commit sent again is answered `DUP`. */
@@ -61,7 +60,12 @@ function withRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[]
 /** The listing of all parked runs. */
 export const parkedListing = "parked";
 
-/** The listing of the open runs of one structure, given by its name (`structureName`). */
+/** What a run is pinned to, by name: `<saga>@<version>#<hash>`. */
+export function structureName({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): string {
+  return `${saga}@${version}#${hash}`;
+}
+
+/** The listing of the open runs of one structure, given by its name. */
 export function openListing(structure: string): string {
   return `open:${structure}`;
 }

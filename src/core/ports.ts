@@ -4,7 +4,7 @@
  */
 import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./intents.ts";
-import type { InboxBody, InboxEntry, LogEntry, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
+import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
@@ -280,6 +280,34 @@ export interface WakeUps {
   wake(wakeUps: readonly WakeUp[]): Promise<void>;
   offer(jobs: readonly StepJob[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Which review of which run. */
+export interface DeadLetterRef {
+  readonly run: RunRef;
+  readonly review: number;
+}
+
+/** A parked run as queue tooling is shown it. The run record is the truth; losing a letter loses nothing. */
+export interface DeadLetter extends DeadLetterRef, Pick<Review, "reason" | "message" | "since" | "verbs"> {
+  readonly saga: string;
+  readonly version: number;
+}
+
+/** Parked runs as failed jobs of a queue. */
+export interface DeadLetters {
+  /** Idempotent: a review that is shown stays as it is. */
+  add(letters: readonly DeadLetter[]): Promise<void>;
+  remove(letters: readonly DeadLetterRef[]): Promise<void>;
+  /** Those shown, at least `limit` from the place `from` on where there are so many, in no order. */
+  list(from: number, limit: number): Promise<readonly DeadLetterRef[]>;
+  /**
+   * Shows what is added, and hands on what is put back by hand: `resume` answers why it is refused (it is shown again, with
+   * that), or `null` (it goes).
+   */
+  start(resume: (letter: DeadLetterRef) => Promise<string | null>): Promise<void>;
+  /** Stops taking what is put back; resolves when what runs has ended or `graceMs` is over. */
+  stop(graceMs: number): Promise<void>;
 }
 
 /** What a worker serves and what it does with what is delivered. A handler's rejection is counted, never retried. */

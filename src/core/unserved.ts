@@ -3,12 +3,6 @@
  * by an owner that serves it is served, whatever its pulse says.
  */
 import type { Serving } from "./ports.ts";
-import type { RunRecord } from "./run.ts";
-
-/** What a run is pinned to, by name: `<saga>@<version>#<hash>`. */
-export function structureName({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): string {
-  return `${saga}@${version}#${hash}`;
-}
 
 /** The structures with open runs that none of the owners serves but the lost ones. */
 export function unservedBy({ open, owners }: Serving, lost: ReadonlySet<string>): readonly string[] {

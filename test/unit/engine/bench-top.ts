@@ -27,6 +27,7 @@ export const settings: EngineSettings = {
   renewMs: 1_000,
   marginMs: 2_000,
   sweepMs: 500,
+  deadLetterSweepMs: 30_000,
   startWithinMs: 2_000,
   barrierMs: 1_500,
   abortGraceMs: 1_000,
