@@ -209,8 +209,8 @@ export class Driver implements LeaseHolder {
     const before = this.#run.record;
     this.#run = decision.run;
     if (commit !== null) {
-      this.#context.moved(before, commit.record);
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
+      this.#context.moved(before, commit.record);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
