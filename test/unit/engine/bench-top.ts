@@ -3,6 +3,7 @@ import {
   begin,
   type Consumer,
   type ConsumerOptions,
+  type DeadLetters,
   type Fact,
   hashOf,
   type Ids,
@@ -92,6 +93,8 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     readonly pools?: readonly string[];
     readonly serve?: readonly Saga[];
     readonly shutdownMs?: number;
+    /** Where it shows parked runs. */
+    readonly letters?: DeadLetters;
   }
 
   function workerOptions(options: Options): WorkerOptions {
@@ -109,7 +112,9 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
   }
 
   function worker(options: Options = {}): Worker {
-    return engineWorker({ ports, consumers: queue.consumers }, workerOptions(options));
+    const { letters } = options;
+    const deadLetters = letters === undefined ? {} : { deadLetters: { letters, sagas: options.serve ?? sagas } };
+    return engineWorker({ ports, consumers: queue.consumers, ...deadLetters }, workerOptions(options));
   }
 
   /** A worker with a pulse, which ends with it. */
