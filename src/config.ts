@@ -12,6 +12,7 @@ export interface Settings {
   readonly marginMs: number;
   readonly commandTimeoutMs: number;
   readonly sweepMs: number;
+  readonly deadLetterSweepMs: number;
   readonly inlineWaitMs: number;
   readonly startWithinMs: number;
   readonly barrierMs: number;
@@ -107,6 +108,12 @@ const settingVariables = {
     about: "how often overdue runs are looked for",
     schema: duration,
     standard: "500ms",
+  },
+  deadLetterSweepMs: {
+    name: "REPRISE_DEAD_LETTER_SWEEP",
+    about: "how often parked runs are compared with the queue dead-letter",
+    schema: duration,
+    standard: "30s",
   },
   inlineWaitMs: {
     name: "REPRISE_INLINE_WAIT",

@@ -2,6 +2,9 @@
 export {
   type CancelOptions,
   type Client,
+  type InboxItem,
+  type InboxPage,
+  type InboxQuery,
   type LedgerRow,
   type ManyStart,
   type Operator,

@@ -9,8 +9,8 @@ import type { Fact, Facts, Store, WakeUps } from "./core/index.ts";
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqWakeUps } from "./queue/index.ts";
-import { type ConnectionOptions, type RedisConnections, redisConnections } from "./redis/index.ts";
+import { bullmqConsumers, bullmqDeadLetters, bullmqWakeUps } from "./queue/index.ts";
+import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
 
@@ -102,12 +102,14 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   const { config, connections, namespace, lanes, onTrouble } = base;
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
+  const blocking = once(() => connections.blocking());
+  const letters = bullmqDeadLetters({ connect: base.queueConnection, blocking, namespace, onTrouble });
   const worker = engineWorker(
     {
       ports: { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-      consumers: (wanted) =>
-        bullmqConsumers({ connection: connections.blocking(), namespace, lanes, onTrouble })(wanted),
+      consumers: (wanted) => bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble })(wanted),
       pulse: (onOpen) => connections.pulse(onOpen),
+      deadLetters: { letters, sagas: base.sagas },
     },
     {
       namespace,
@@ -174,6 +176,8 @@ interface Kept {
 
 interface Base extends Kept {
   readonly sagas: readonly Saga[];
+  /** The one connection of everything that puts jobs into queues. */
+  readonly queueConnection: () => RedisClient;
   readonly wakeUps: WakeUps;
   readonly close: () => Promise<void>;
 }
@@ -182,13 +186,23 @@ function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
   const sagas = uniqueSagas(options.sagas);
   const kept = keptIn(options, barrier);
   const { connections, namespace, store, onTrouble } = kept;
-  const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });
+  const queueConnection = once(() => connections.commands());
+  const wakeUps = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble });
   const close = async (): Promise<void> => {
     await wakeUps.close();
     await store.close();
     connections.close();
   };
-  return { ...kept, sagas, wakeUps, close };
+  return { ...kept, sagas, queueConnection, wakeUps, close };
+}
+
+/** Made when it is first asked for. */
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 function keptIn(options: Omit<PlaceOptions, "sagas">, barrier?: BarrierOption): Kept {

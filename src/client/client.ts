@@ -8,6 +8,7 @@ import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import { ConnectedRun, type RunHandle } from "./handle.ts";
+import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -56,6 +57,8 @@ export interface Client {
   list(query?: PageQuery & { readonly status?: RunStatus }): Promise<ListPage>;
   /** Runs that are parked for a person. */
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
+  /** Everything that needs a person, of all tenants unless one is named: parked runs, and runs that no living worker serves. */
+  inbox(query?: InboxQuery): Promise<InboxPage>;
   close(): Promise<void>;
 }
 
@@ -88,6 +91,11 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
       const { runs, cursor } = await list({ ...query, status: "needs_review" });
       return { runs: runs.flatMap(parkedOf), cursor };
     },
+    inbox: async (query = {}) => {
+      const limit = checkedLimit(query.limit);
+      if (query.tenant !== undefined) checkedId(query.tenant, "the tenant");
+      return await inboxPage(connection, { ...query, limit });
+    },
     close: () => connection.close(),
   };
 }
@@ -97,9 +105,11 @@ function parkedOf({ tenant, id, saga, version, review }: RunSummary): readonly P
 }
 
 function checkedQuery(query: PageQuery & { readonly status?: RunStatus }): ListQuery {
-  const { limit = defaultPage, tenant = defaultTenant } = query;
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxPage) {
-    throw new RepriseError("INPUT_INVALID", `limit is a whole number from 1 to ${maxPage}`, { details: { limit } });
-  }
-  return { ...query, tenant: checkedId(tenant, "the tenant"), limit };
+  const { tenant = defaultTenant } = query;
+  return { ...query, tenant: checkedId(tenant, "the tenant"), limit: checkedLimit(query.limit) };
+}
+
+function checkedLimit(limit = defaultPage): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= maxPage) return limit;
+  throw new RepriseError("INPUT_INVALID", `limit is a whole number from 1 to ${maxPage}`, { details: { limit } });
 }

@@ -2,6 +2,7 @@
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
+export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { UndoOptions } from "./undo.ts";

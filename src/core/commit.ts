@@ -57,14 +57,28 @@ function withRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[]
   return next;
 }
 
+/** The listing of all parked runs. */
+export const parkedListing = "parked";
+
+/** What a run is pinned to, by name: `<saga>@<version>#<hash>`. */
+export function structureName({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): string {
+  return `${saga}@${version}#${hash}`;
+}
+
+/** The listing of the open runs of one structure, given by its name. */
+export function openListing(structure: string): string {
+  return `open:${structure}`;
+}
+
 /**
- * The listings a record is in. `open:` is shared by all tenants and counts the open runs of one registered structure;
- * the others are per tenant. An ended run is in two.
+ * The listings a record is in. `open:` and `parked` are shared by all tenants, the others are per tenant. An ended run is
+ * in two.
  */
 export function listingsOf(record: RunRecord): readonly string[] {
   const lists = [`status:${record.status}`, `saga:${record.saga}:${record.status}`];
   if (hasEnded(record.status)) return lists;
-  lists.push(`open:${record.saga}@${record.version}#${record.hash}`);
+  lists.push(openListing(structureName(record)));
+  if (record.status === "needs_review") lists.push(parkedListing);
   for (const [name, value] of Object.entries(record.attributes)) lists.push(`attribute:${name}=${String(value)}`);
   return lists;
 }

@@ -1,5 +1,5 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
-export { type Commit, evolve, listingsOf } from "./commit.ts";
+export { type Commit, evolve, listingsOf, openListing, parkedListing, structureName } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
 export { digestOf, hashOf, structureHashOf } from "./digest.ts";
@@ -11,8 +11,10 @@ export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export { machinesOf } from "./pinned.ts";
 export type * from "./ports.ts";
+export { type Resume, resumeOf } from "./resume.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
 export { type ToolAnswer, toolAnswer } from "./tools.ts";
 export { objectionToUndo } from "./undo.ts";
+export { isDriven, unservedBy } from "./unserved.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

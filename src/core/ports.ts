@@ -4,7 +4,7 @@
  */
 import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./intents.ts";
-import type { InboxBody, InboxEntry, LogEntry, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
+import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
@@ -174,6 +174,29 @@ export interface ListPage {
   readonly cursor: string | null;
 }
 
+/** A page of listings that all tenants share (`parked`, `open:<structure>`). */
+export interface SharedQuery {
+  readonly listings: readonly string[];
+  /** Of this tenant only; a page of it may be short, or empty, before the last one. */
+  readonly tenant?: string;
+  readonly cursor?: string;
+  readonly limit: number;
+}
+export interface SharedPage {
+  /** Newest first. `holder`: the owner of its lease, where that has not run out. */
+  readonly runs: readonly { readonly record: RunRecord; readonly holder: string | null }[];
+  readonly unreadable: readonly UnreadableRun[];
+  readonly cursor: string | null;
+}
+
+/** Who drives what. */
+export interface Serving {
+  /** Names of the structures that have open runs. */
+  readonly open: readonly string[];
+  /** Every registered owner and the structures whose runs it drives. */
+  readonly owners: readonly { readonly owner: string; readonly serves: readonly string[] }[];
+}
+
 export interface RegisteredSaga {
   readonly saga: string;
   readonly version: number;
@@ -206,8 +229,8 @@ export interface Store extends IntentRegistry {
   due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
   permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
   renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;
-  /** Registers an incarnation and its pulse (again after each reconnect). */
-  hello(owner: OwnerRef): Promise<void>;
+  /** Registers an incarnation, its pulse (again after each reconnect), and the structures whose runs it drives. */
+  hello(owner: OwnerRef, serves?: readonly string[]): Promise<void>;
   /** Says which suspect run this owner is driving now; `null`: none. */
   suspect(owner: string, run: RunRef | null): Promise<void>;
   goodbye(owner: string): Promise<void>;
@@ -224,6 +247,8 @@ export interface Store extends IntentRegistry {
   log(run: RunRef, from?: number, to?: number): Promise<readonly LogEntry[]>;
   inbox(run: RunRef): Promise<readonly InboxEntry[]>;
   list(query: ListQuery): Promise<ListPage>;
+  listShared(query: SharedQuery): Promise<SharedPage>;
+  serving(): Promise<Serving>;
   /** Registers a structure; answers the registered one where it differs and runs of it are open. */
   register(
     saga: RegisteredSaga,
@@ -255,6 +280,34 @@ export interface WakeUps {
   wake(wakeUps: readonly WakeUp[]): Promise<void>;
   offer(jobs: readonly StepJob[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Which review of which run. */
+export interface DeadLetterRef {
+  readonly run: RunRef;
+  readonly review: number;
+}
+
+/** A parked run as queue tooling is shown it. The run record is the truth; losing a letter loses nothing. */
+export interface DeadLetter extends DeadLetterRef, Pick<Review, "reason" | "message" | "since" | "verbs"> {
+  readonly saga: string;
+  readonly version: number;
+}
+
+/** Parked runs as failed jobs of a queue. */
+export interface DeadLetters {
+  /** Idempotent: a review that is shown stays as it is. */
+  add(letters: readonly DeadLetter[]): Promise<void>;
+  remove(letters: readonly DeadLetterRef[]): Promise<void>;
+  /** Those shown, at least `limit` from the place `from` on where there are so many, in no order. */
+  list(from: number, limit: number): Promise<readonly DeadLetterRef[]>;
+  /**
+   * Shows what is added, and hands on what is put back by hand: `resume` answers why it is refused (it is shown again, with
+   * that), or `null` (it goes).
+   */
+  start(resume: (letter: DeadLetterRef) => Promise<string | null>): Promise<void>;
+  /** Stops taking what is put back; resolves when what runs has ended or `graceMs` is over. */
+  stop(graceMs: number): Promise<void>;
 }
 
 /** What a worker serves and what it does with what is delivered. A handler's rejection is counted, never retried. */

@@ -218,9 +218,11 @@ export class Driver implements LeaseHolder {
   /** What follows from an acknowledged decision; `true`: this driver is through with the run. */
   async #follow(decision: Decision, written: Extract<Written, { is: "written" }>): Promise<boolean> {
     const { commit, then } = decision;
+    const before = this.#run.record;
     this.#run = decision.run;
     if (commit !== null) {
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
+      this.#context.moved(before, commit.record);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);

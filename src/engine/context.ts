@@ -34,6 +34,8 @@ export interface EngineContext extends EnginePorts {
   readonly invoke: InvokeDeps;
   /** `once` calls wait for a durable store. */
   readonly needsBarrier: boolean;
+  /** A commit has taken a run from one record to the next. */
+  moved(before: RunRecord, after: RunRecord): void;
   /** No call is begun any more. */
   isStopping(): boolean;
   /** Nothing is waited for any more: the process is about to go. */

@@ -7,6 +7,8 @@ export interface EngineSettings extends DecideSettings {
   /** Trust in a lease ends this long before the lease does. */
   readonly marginMs: number;
   readonly sweepMs: number;
+  /** How often parked runs are compared with what is shown of them. */
+  readonly deadLetterSweepMs: number;
   /** Calls may go on this long after `stop`. */
   readonly shutdownMs: number;
   readonly maxPayloadBytes: number;

@@ -2,7 +2,14 @@
  * Which structures a worker serves, and what makes it refuse to start: a changed structure under the same version while
  * runs of the old one are open, and `once` effects on a store that may forget what it acknowledged.
  */
-import { machineOf, machinesOf, type RegisteredSaga, type Store, structureHashOf } from "../core/index.ts";
+import {
+  machineOf,
+  machinesOf,
+  type RegisteredSaga,
+  type Store,
+  structureHashOf,
+  structureName,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Json, type Saga, structureOf } from "../saga/index.ts";
 import type { ServedSagas } from "./context.ts";
@@ -20,6 +27,11 @@ export function registrationOf(saga: Saga): RegisteredSaga {
 export function servedSagas(sagas: readonly Saga[]): ServedSagas {
   for (const { spec } of sagas) machineOf(spec);
   return { machineFor: machinesOf(sagas) };
+}
+
+/** Names of the structures whose runs come to a worker of these pools; of other sagas it only performs routed steps. */
+export function drivenStructures(sagas: readonly Saga[], pools: readonly string[]): readonly string[] {
+  return sagas.filter(({ spec }) => pools.includes(spec.pool)).map((saga) => structureName(registrationOf(saga)));
 }
 
 /** Registers every structure. Throws STRUCTURE_CHANGED, naming what differs, while runs of another one are open. */

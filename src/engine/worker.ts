@@ -4,18 +4,25 @@
  * while starting. V3 shutdown: take no more jobs; begin no call; let calls end within the grace; abort what is left; give
  * every run back; say goodbye. V4 its identity is an incarnation: unique, never a host name or a pid.
  */
-import type { ConsumerFactory, ConsumerOptions, RunRef } from "../core/index.ts";
+import {
+  type ConsumerFactory,
+  type ConsumerOptions,
+  type DeadLetters,
+  machinesOf,
+  type RunRef,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga } from "../saga/index.ts";
 import { Acquirer } from "./acquire.ts";
 import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { DeadLetterDesk } from "./dead-letters.ts";
 import { Leases } from "./lease.ts";
 import { Reconciler } from "./reconcile.ts";
 import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
-import { checkDurability, registerAll, servedSagas } from "./structures.ts";
+import { checkDurability, drivenStructures, registerAll, servedSagas } from "./structures.ts";
 import { Suspects } from "./suspects.ts";
 
 export interface WorkerParts {
@@ -23,6 +30,8 @@ export interface WorkerParts {
   readonly consumers: ConsumerFactory;
   /** Keeps a connection open for nothing else and says where it is, after every (re)connect. */
   readonly pulse?: (onOpen: (place: PulsePlace) => void) => { close(): void };
+  /** Where parked runs are shown to the tooling of queues, and the sagas by which what is put back there can be judged. */
+  readonly deadLetters?: { readonly letters: DeadLetters; readonly sagas: readonly Saga[] };
 }
 
 /** On which server a pulse is, and its client id there. */
@@ -76,6 +85,8 @@ class EngineWorker implements Worker {
   readonly #reconciler: Reconciler;
   readonly #acquirer: Acquirer;
   readonly #steps: StepRunner;
+  readonly #serves: readonly string[];
+  readonly #desk: DeadLetterDesk | null;
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
@@ -90,7 +101,9 @@ class EngineWorker implements Worker {
     this.#parts = parts;
     this.#options = options;
     this.id = parts.ports.ids.next();
+    this.#serves = drivenStructures(options.sagas, options.pools);
     this.#context = this.#contextOf(parts.ports, options);
+    this.#desk = this.#deskOf(parts.deadLetters);
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
@@ -117,7 +130,7 @@ class EngineWorker implements Worker {
     await store.open();
     this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
     await registerAll(store, sagas);
-    await store.hello({ owner: this.id, serverId: null, pulse: null });
+    await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
     if (this.#stopping) return;
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
     this.#context.leases.start();
@@ -131,6 +144,7 @@ class EngineWorker implements Worker {
       onStep: (job) => this.#own(this.#steps.perform(job)),
     });
     await this.#consumer.start();
+    if (this.#desk !== null) this.#context.background(this.#desk.start());
   }
 
   async #wake(run: RunRef): Promise<void> {
@@ -139,7 +153,7 @@ class EngineWorker implements Worker {
   }
 
   #sayHello(place: PulsePlace): void {
-    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place });
+    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
   }
 
@@ -164,7 +178,9 @@ class EngineWorker implements Worker {
   }
 
   async #drain(graceMs: number): Promise<void> {
-    await this.#consumer?.stop(graceMs).catch((error: unknown) => trouble(this.#context, "consumer", error));
+    const all = [this.#consumer?.stop(graceMs), this.#desk?.stop(graceMs)];
+    const ended = await Promise.allSettled(all);
+    for (const end of ended) if (end.status === "rejected") trouble(this.#context, "consumer", end.reason);
   }
 
   async #expel(): Promise<void> {
@@ -188,6 +204,17 @@ class EngineWorker implements Worker {
     return work;
   }
 
+  #deskOf(given: WorkerParts["deadLetters"]): DeadLetterDesk | null {
+    if (given === undefined) return null;
+    const sweepMs = this.#options.settings.deadLetterSweepMs;
+    return new DeadLetterDesk({
+      context: this.#context,
+      letters: given.letters,
+      machineFor: machinesOf(given.sagas),
+      sweepMs,
+    });
+  }
+
   #contextOf(ports: EnginePorts, options: WorkerOptions): EngineContext {
     const { settings, namespace, sagas, services, log } = options;
     const { store, clock, facts } = ports;
@@ -205,6 +232,7 @@ class EngineWorker implements Worker {
       get needsBarrier() {
         return worker.#needsBarrier;
       },
+      moved: (before, after) => this.#desk?.follow(before, after),
       isStopping: () => this.#stopping,
       isOver: () => this.#over,
       background: (work) => void this.#own(work.catch((error: unknown) => onTrouble("background", error))),

@@ -18,13 +18,17 @@ const watchMs = 2_500;
 /** A connection that leaves a PING unanswered this long is opened again: seen the second time it is looked after. */
 const silentMs = 4_000;
 
-export interface BullmqConsumersOptions {
+/** What every BullMQ worker of a process shares. */
+export interface WorkersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
   readonly connection: ConnectionOptions;
   readonly namespace: string;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+export interface BullmqConsumersOptions extends WorkersOptions {
   /** Wake-up queues per pool. */
   readonly lanes: number;
-  readonly onTrouble: (where: string, error: unknown) => void;
 }
 
 interface Source {
@@ -37,7 +41,10 @@ interface Source {
 
 /** Consumers of wake-ups and step jobs over BullMQ. */
 export function bullmqConsumers(options: BullmqConsumersOptions): ConsumerFactory {
-  return (wanted) => bullmqConsumer(options, sourcesOf(options, wanted));
+  return (wanted) => {
+    const sources = sourcesOf(options, wanted);
+    return consumerOver(options, () => sources.map((source) => workerOf(options, source)));
+  };
 }
 
 function sourcesOf({ lanes }: BullmqConsumersOptions, wanted: ConsumerOptions): readonly Source[] {
@@ -67,7 +74,8 @@ function limiterOf(limit: { readonly max: number; readonly durationMs: number })
   return { max: limit.max, duration: limit.durationMs };
 }
 
-function bullmqConsumer(options: BullmqConsumersOptions, sources: readonly Source[]): Consumer {
+/** Starts and stops workers together, and looks after them meanwhile. */
+export function consumerOver(options: WorkersOptions, open: () => readonly Worker[]): Consumer {
   const workers: Worker[] = [];
   let watch: NodeJS.Timeout | null = null;
   let starting: Promise<void> | null = null;
@@ -79,7 +87,7 @@ function bullmqConsumer(options: BullmqConsumersOptions, sources: readonly Sourc
 
   async function start(): Promise<void> {
     if (stopping !== null) return;
-    for (const source of sources) workers.push(workerOf(options, source));
+    workers.push(...open());
     await Promise.all(workers.map((worker) => worker.waitUntilReady()));
     if (stopping !== null) return;
     for (const worker of workers) run(worker);
@@ -154,19 +162,29 @@ function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
       onTrouble(where, error);
     }
   };
-  const worker = new Worker(source.name, handle, {
-    ...source.options,
-    connection: options.connection,
-    prefix: lanePrefix(options.namespace, source.lane),
+  const own = { ...source.options, removeOnFail: { count: 0 } };
+  return openWorker(options, source, handle, own);
+}
+
+/** A worker that is not running yet. Its jobs go when they are done; what becomes of failed ones is said by `own`. */
+export function openWorker(
+  { connection, namespace, onTrouble }: WorkersOptions,
+  { name, lane }: { readonly name: string; readonly lane: number },
+  handle: (job: Job) => Promise<void>,
+  own: Pick<WorkerOptions, "concurrency" | "limiter" | "removeOnFail">,
+): Worker {
+  const worker = new Worker(name, handle, {
+    ...own,
+    connection,
+    prefix: lanePrefix(namespace, lane),
     autorun: false,
     lockDuration: lockDurationMs,
     stalledInterval: stalledIntervalMs,
     maxStalledCount,
     runRetryDelay: retryDelayMs,
     removeOnComplete: { count: 0 },
-    removeOnFail: { count: 0 },
   });
-  worker.on("error", (error) => onTrouble(where, error));
+  worker.on("error", (error) => onTrouble(`queue ${name}`, error));
   return worker;
 }
 

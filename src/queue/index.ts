@@ -1,3 +1,4 @@
 /** The door of the queue: nudges over BullMQ. */
 export { bullmqWakeUps } from "./bullmq-queue.ts";
 export { bullmqConsumers } from "./consumer.ts";
+export { bullmqDeadLetters } from "./dead-letters.ts";

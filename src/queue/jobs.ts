@@ -1,11 +1,13 @@
 /**
- * How a nudge is spelled as a BullMQ job, and read back. A job carries no data: its id says everything, so that adding
- * it twice is one job (BullMQ refuses `:` in ids, and `~` is in no id of ours).
+ * How a nudge is spelled as a BullMQ job, and read back. A job carries no data but for the eye: its id says everything, so
+ * that adding it twice is one job (BullMQ refuses `:` in ids, and `~` is in no id of ours).
  */
-import type { RunRef, StepJob, WakeUp } from "../core/index.ts";
+import type { DeadLetterRef, RunRef, StepJob, WakeUp } from "../core/index.ts";
 
 const wakePattern = /^([A-Za-z0-9_.-]{1,64})~([A-Za-z0-9_.-]{1,64})\.(\d{1,15})$/;
 const stepPattern = /^([A-Za-z0-9_.-]{1,64})~([A-Za-z0-9_.-]{1,64})\.(\d{1,15})\.(\d{1,15})(~undo)?$/;
+
+const letterPattern = /^([A-Za-z0-9_.-]{1,64})~([A-Za-z0-9_.-]{1,64})~(\d{1,15})$/;
 
 /** `<tenant>~<id>.<wake>`. */
 export function wakeJobId(wakeUp: Pick<WakeUp, "run" | "wake">): string {
@@ -32,6 +34,17 @@ export function parseStepJob(jobId: string | undefined, queue: string, priority:
   return { run: { tenant, id }, seq: Number(seq), send: Number(send), side, queue, priority };
 }
 
+/** `<tenant>~<id>~<review>`. */
+export function letterJobId({ run, review }: DeadLetterRef): string {
+  return `${run.tenant}~${run.id}~${review}`;
+}
+
+/** The review a job of the dead letters stands for; `null`: not one of ours. */
+export function parseLetterJob(jobId: string | undefined): DeadLetterRef | null {
+  const [, tenant, id, review] = letterPattern.exec(jobId ?? "") ?? [];
+  return tenant === undefined || id === undefined ? null : { run: { tenant, id }, review: Number(review) };
+}
+
 /** BullMQ prefix of one lane of wake-up queues; one hash tag, so that a queue's keys share a Cluster slot. */
 export function lanePrefix(namespace: string, lane: number): string {
   return `{reprise:${namespace}:w${lane}}`;
@@ -39,6 +52,9 @@ export function lanePrefix(namespace: string, lane: number): string {
 
 /** Named step queues live in one lane, so that their rate limits hold for the whole namespace. */
 export const stepLane = 0;
+
+/** Parked runs as failed jobs, in the lane of the step queues. */
+export const deadLetterQueue = "dead-letter";
 
 export function poolQueue(pool: string): string {
   return `pool-${pool}`;

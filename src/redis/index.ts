@@ -1,2 +1,2 @@
-export { type ConnectionOptions, type RedisConnections, redisConnections } from "./connections.ts";
+export { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./connections.ts";
 export * from "./ensure.mjs";

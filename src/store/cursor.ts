@@ -3,8 +3,9 @@
  * the last run shown, so a run that changes lists between two pages is neither lost nor shown twice.
  */
 
-import type { ListQuery, RunRecord, RunStatus, RunSummary } from "../core/index.ts";
+import type { ListQuery, RunRecord, RunStatus, RunSummary, SharedQuery } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import { runOf } from "./keys.ts";
 import { maxPageRecords } from "./limits.ts";
 
 /** Where a run stands in a listing. */
@@ -44,7 +45,7 @@ export function byPlace(a: Place, b: Place): number {
   return a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
 }
 
-export function pageLimit(query: ListQuery): number {
+export function pageLimit(query: Pick<ListQuery, "limit">): number {
   return Math.max(1, Math.min(Math.floor(query.limit), maxPageRecords));
 }
 
@@ -52,9 +53,18 @@ export function encodeCursor(place: Place): string {
   return Buffer.from(`${place.createdAt}:${place.id}`).toString("base64url");
 }
 
-/** Throws CURSOR_INVALID for what `encodeCursor` did not make. */
+/** Throws CURSOR_INVALID for what `encodeCursor` did not make of a run's place. */
 export function decodeCursor(cursor: string): Place {
-  const match = /^(\d{1,16}):([A-Za-z0-9_.-]{1,64})$/.exec(Buffer.from(cursor, "base64url").toString());
+  return decoded(cursor, /^(\d{1,16}):([A-Za-z0-9_.-]{1,64})$/);
+}
+
+/** As `decodeCursor`, of a listing that tenants share: its members are called `<tenant>:<id>`. */
+export function decodeSharedCursor(cursor: string): Place {
+  return decoded(cursor, /^(\d{1,16}):([A-Za-z0-9_.-]{1,64}:[A-Za-z0-9_.-]{1,64})$/);
+}
+
+function decoded(cursor: string, pattern: RegExp): Place {
+  const match = pattern.exec(Buffer.from(cursor, "base64url").toString());
   if (match?.[1] !== undefined && match[2] !== undefined) return { createdAt: Number(match[1]), id: match[2] };
   throw new RepriseError(
     "CURSOR_INVALID",
@@ -76,4 +86,28 @@ export function summaryOf(record: RunRecord): RunSummary {
     endedAt: record.endedAt,
     revision: record.revision,
   };
+}
+
+// ---- listings that tenants share
+
+/** How deep each listing is read for one page: the runs of one tenant may lie far apart. */
+export function sharedDepth(query: SharedQuery): number {
+  return query.tenant === undefined ? pageLimit(query) + 1 : maxPageRecords + 1;
+}
+
+/**
+ * The places of one page out of lists that were each read `depth` deep; `next`: where the next page goes on. What is older
+ * than the end of a list that has more is left to that page.
+ */
+export function sharedPlaces(
+  lists: readonly (readonly Place[])[],
+  { depth, limit, tenant }: { readonly depth: number; readonly limit: number; readonly tenant: string | undefined },
+): { readonly places: readonly Place[]; readonly next: Place | null } {
+  const ends = lists.flatMap((list) => (list.length < depth ? [] : list.slice(-1)));
+  const end = ends.sort(byPlace)[0] ?? null;
+  const read = lists.flat().filter((place) => end === null || byPlace(place, end) <= 0);
+  const unique = [...new Map(read.map((place) => [place.id, place])).values()].sort(byPlace);
+  const wanted = tenant === undefined ? unique : unique.filter(({ id }) => runOf(id).tenant === tenant);
+  const places = wanted.slice(0, limit);
+  return { places, next: wanted.length > limit ? (places.at(-1) ?? null) : end };
 }

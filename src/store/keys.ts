@@ -3,7 +3,7 @@
  * tag, so that a script touches one slot. Ids are checked here, before they become part of a key.
  */
 
-import { idPattern, type RunRef, runKey } from "../core/index.ts";
+import { idPattern, openListing, parkedListing, type RunRef, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
 const namespacePattern = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -59,30 +59,31 @@ export function shareOf(tenant: string, pool: string): string {
   return `${tenant}:${pool}`;
 }
 
-/** A listing's name within its shard: `open:` is of all tenants, the others are of one. */
+/** A listing's name within its shard: some are of all tenants, the others are of one. */
 export function listingKey(tenant: string, listing: string): string {
-  return listing.startsWith("open:") ? listing : `by:${tenant}:${listing}`;
+  return isShared(listing) ? listing : `by:${tenant}:${listing}`;
 }
 
 /** What a run is called in that listing. */
 export function listingMember(run: RunRef, listing: string): string {
-  return listing.startsWith("open:") ? runKey(run) : run.id;
+  return isShared(listing) ? runKey(run) : run.id;
 }
 
-/** The listing of open runs of one registered structure. */
-export function openListing(saga: string, version: number, hash: string): string {
-  return `open:${saga}@${version}#${hash}`;
+function isShared(listing: string): boolean {
+  return listing === parkedListing || listing.startsWith(openListing(""));
 }
 
 /** Names of the keys that belong to the namespace, not to a shard. */
 export interface SharedKeys {
   readonly meta: string;
   readonly sagas: string;
+  /** What each owner serves. */
+  readonly serves: string;
 }
 
 export function sharedKeys(namespace: string): SharedKeys {
   const tag = `{reprise:${namespace}}:`;
-  return { meta: `${tag}meta`, sagas: `${tag}sagas` };
+  return { meta: `${tag}meta`, sagas: `${tag}sagas`, serves: `${tag}serves` };
 }
 
 /** Names of the keys of one shard that belong to no run. `prefix` stands before every other name. */
@@ -94,6 +95,8 @@ export interface ShardKeys {
   readonly fair: string;
   readonly owners: string;
   readonly suspects: string;
+  /** Structures that runs were ever started in. */
+  readonly structures: string;
   readonly barrier: string;
   readonly channel: string;
 }
@@ -108,6 +111,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     fair: `${prefix}fair`,
     owners: `${prefix}owners`,
     suspects: `${prefix}suspects`,
+    structures: `${prefix}structures`,
     barrier: `${prefix}barrier`,
     channel: `${prefix}moved`,
   };

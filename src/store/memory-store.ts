@@ -4,25 +4,30 @@
  * `test/contract`. Values are kept as they are given, never copied.
  */
 
-import type {
-  AcquireCommand,
-  ClaimIntentCommand,
-  Clock,
-  CommitCommand,
-  CreateCommand,
-  LeaseRef,
-  ListPage,
-  ListQuery,
-  MoveListener,
-  OwnerRef,
-  PermitCommand,
-  PublishIntentCommand,
-  RegisteredSaga,
-  RunRecord,
-  RunRef,
-  SendCommand,
-  Store,
-  Timed,
+import {
+  type AcquireCommand,
+  type ClaimIntentCommand,
+  type Clock,
+  type CommitCommand,
+  type CreateCommand,
+  type LeaseRef,
+  type ListPage,
+  type ListQuery,
+  type MoveListener,
+  type OwnerRef,
+  openListing,
+  type PermitCommand,
+  type PublishIntentCommand,
+  type RegisteredSaga,
+  type RunRecord,
+  type RunRef,
+  type SendCommand,
+  type Serving,
+  type SharedPage,
+  type SharedQuery,
+  type Store,
+  structureName,
+  type Timed,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import {
@@ -35,13 +40,14 @@ import {
   pageLimit,
   summaryOf,
 } from "./cursor.ts";
-import { assertPlace, listingKey, memberOf, openListing, shardOfMember } from "./keys.ts";
+import { assertPlace, listingKey, memberOf, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { acquire, commit, create, release, renew } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
+import { listShared, serving } from "./memory/shared.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -69,6 +75,7 @@ class MemoryStore implements Store {
   readonly #options: MemoryStoreOptions;
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
+  readonly #serves = new Map<string, readonly string[]>();
   readonly #listeners = new Set<MoveListener>();
 
   constructor(options: MemoryStoreOptions) {
@@ -160,7 +167,8 @@ class MemoryStore implements Store {
     );
   }
 
-  async hello({ owner, serverId, pulse }: OwnerRef): Promise<void> {
+  async hello({ owner, serverId, pulse }: OwnerRef, serves?: readonly string[]): Promise<void> {
+    if (serves !== undefined) this.#serves.set(owner, serves);
     for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
   }
 
@@ -235,6 +243,14 @@ class MemoryStore implements Store {
     };
   }
 
+  async listShared(query: SharedQuery): Promise<SharedPage> {
+    return listShared(this.#shards, query, (shard) => this.#time(shard));
+  }
+
+  async serving(): Promise<Serving> {
+    return serving(this.#shards, this.#serves);
+  }
+
   async register(saga: RegisteredSaga) {
     const key = `${saga.saga}@${saga.version}`;
     const registered = this.#sagas.get(key);
@@ -254,8 +270,8 @@ class MemoryStore implements Store {
     };
   }
 
-  #openRuns({ saga, version, hash }: RegisteredSaga): number {
-    const key = openListing(saga, version, hash);
+  #openRuns(registered: RegisteredSaga): number {
+    const key = openListing(structureName(registered));
     return this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0);
   }
 

@@ -21,10 +21,11 @@ import type {
   RegisteredSaga,
   RunRef,
   SendCommand,
+  SharedQuery,
   Store,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
-import { assertPlace, memberOf, shardOfMember, sharedKeys } from "./keys.ts";
+import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
@@ -34,6 +35,7 @@ import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
+import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
 import { Watch } from "./redis/watch.ts";
 import { Wire } from "./redis/wire.ts";
 
@@ -73,6 +75,7 @@ class RedisStore implements Store {
   readonly shards: number;
   readonly #options: RedisStoreOptions;
   readonly #namespace: string;
+  readonly #keys: SharedKeys;
   readonly #mine = new Set<string>();
   #opening: Promise<Opened> | null = null;
   #opened: Opened | null = null;
@@ -84,6 +87,7 @@ class RedisStore implements Store {
     this.#namespace = options.namespace ?? "reprise";
     this.shards = options.shards ?? 1;
     assertPlace(this.#namespace, this.shards, options.lanes ?? 1);
+    this.#keys = sharedKeys(this.#namespace);
   }
 
   async open(): Promise<void> {
@@ -191,9 +195,11 @@ class RedisStore implements Store {
     return await publishIntent(this.#parts().wire, command);
   }
 
-  async hello(owner: OwnerRef): Promise<void> {
+  async hello(owner: OwnerRef, serves?: readonly string[]): Promise<void> {
     this.#mine.add(owner.owner);
-    await hello(this.#parts().wire, owner);
+    const { wire } = this.#parts();
+    await hello(wire, owner);
+    if (serves !== undefined) await sayServed(wire, this.#keys.serves, owner.owner, serves);
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {
@@ -201,8 +207,10 @@ class RedisStore implements Store {
   }
 
   async goodbye(owner: string): Promise<void> {
-    await goodbye(this.#parts().wire, owner);
+    const { wire } = this.#parts();
+    await goodbye(wire, owner);
     this.#mine.delete(owner);
+    await forgetServed(wire, this.#keys.serves);
   }
 
   async lostOwners(): Promise<readonly OwnerRef[]> {
@@ -210,7 +218,10 @@ class RedisStore implements Store {
   }
 
   async expire(owner: OwnerRef) {
-    return await expire(this.#parts().wire, owner);
+    const { wire } = this.#parts();
+    const answer = await expire(wire, owner);
+    if (!answer.more) await forgetServed(wire, this.#keys.serves);
+    return answer;
   }
 
   async barrier(timeoutMs: number): Promise<boolean> {
@@ -250,8 +261,16 @@ class RedisStore implements Store {
     return await list(this.#parts().wire, query);
   }
 
+  async listShared(query: SharedQuery) {
+    return await listShared(this.#parts().wire, query);
+  }
+
+  async serving() {
+    return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
   async register(saga: RegisteredSaga) {
-    return await register(this.#parts().wire, sharedKeys(this.#namespace).sagas, saga);
+    return await register(this.#parts().wire, this.#keys.sagas, saga);
   }
 
   async watch(listener: MoveListener): Promise<() => Promise<void>> {

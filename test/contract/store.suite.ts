@@ -14,6 +14,7 @@ import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
+import { sharedContract } from "./suite/shared.ts";
 
 const parts = {
   create: createContract,
@@ -25,6 +26,7 @@ const parts = {
   owners: ownerContract,
   intents: intentContract,
   listings: listingContract,
+  "shared listings": sharedContract,
 } as const;
 
 export function storeContract(adapter: string, open: OpenBench): void {

@@ -43,6 +43,7 @@ export const settings: EngineSettings = {
   renewMs: 500,
   marginMs: 1_500,
   sweepMs: 500,
+  deadLetterSweepMs: 30_000,
   shutdownMs: 5_000,
   maxPayloadBytes: 256 * 1024,
 };

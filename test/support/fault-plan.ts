@@ -95,6 +95,7 @@ export const settings: Settings = {
   marginMs: 800,
   commandTimeoutMs: 600,
   sweepMs: 150,
+  deadLetterSweepMs: 30_000,
   inlineWaitMs: 300,
   startWithinMs: 1_500,
   barrierMs: 800,

@@ -89,6 +89,20 @@ describe("listings", () => {
     ]);
   });
 
+  test("a parked run is in one more, that tells nothing but that", () => {
+    const play = new Play(line([call("a", { effect: "once" })]));
+    play.answer("a", timedOut());
+    expect(listingsOf(play.run.record)).toEqual([
+      "status:needs_review",
+      "saga:line:needs_review",
+      "open:line@1#hash",
+      "parked",
+    ]);
+    expect(play.last?.commit?.join).toContain("parked");
+    play.verb({ verb: "close", reason: "enough" });
+    expect(play.last?.commit?.leave).toContain("parked");
+  });
+
   test("an ended run is in two", () => {
     const play = new Play(line([call("a")]));
     play.answer("a", ok());

@@ -33,7 +33,7 @@ for i = 1, #rows, 2 do
 end
 
 for i = 12, #KEYS do
-  local name = KEYS[i]:find('}:open:', 1, true) and member or id
+  local name = KEYS[i]:find('}:by:', 1, true) and id or member
   if i <= 11 + ARGV[19] then call('ZREM', KEYS[i], name) else call('ZADD', KEYS[i], ARGV[16], name) end
 end
 for i = 1, #rows, 2 do

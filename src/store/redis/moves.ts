@@ -49,11 +49,11 @@ export async function createMany(
 
 function createCall(wire: Wire, { record, log, memberships, commandId }: CreateCommand) {
   const { member, shard, run, record: rec } = wire.find(record);
-  const { prefix, due, clock, queued, fair } = shard;
+  const { prefix, due, clock, queued, fair, structures } = shard;
   const stored = encodeRecord(record);
   const backlog = `${prefix}due:${shareOf(record.tenant, record.pool)}`;
   const listings = memberships.map((listing) => prefix + listingKey(record.tenant, listing));
-  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, ...listings];
+  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, structures, ...listings];
   const times = [record.createdAt, record.startAt];
   const own = [stored.text, stored.status, encodeLogEntry(log, null), stored.pool ?? "", stored.priority ?? ""];
   return { keys, args: [member, record.id, commandId, ...times, ...own] };

@@ -1,14 +1,16 @@
 /** Reads: a record, a ledger, a log, an inbox, pages of listings, the registry of structures. They take no locks. */
-import type {
-  InboxEntry,
-  ListPage,
-  ListQuery,
-  LogEntry,
-  RegisteredSaga,
-  Row,
-  RunRecord,
-  RunRef,
-  UnreadableRun,
+import {
+  type InboxEntry,
+  type ListPage,
+  type ListQuery,
+  type LogEntry,
+  openListing,
+  type RegisteredSaga,
+  type Row,
+  type RunRecord,
+  type RunRef,
+  structureName,
+  type UnreadableRun,
 } from "../../core/index.ts";
 import { decodeLog, decodeRecord, decodeRow, refersToLedger, type StoredRecord } from "../codec.ts";
 import {
@@ -21,7 +23,7 @@ import {
   pageLimit,
   summaryOf,
 } from "../cursor.ts";
-import { listingKey, openListing } from "../keys.ts";
+import { listingKey } from "../keys.ts";
 import { entriesOf } from "./replies.ts";
 import type { Wire } from "./wire.ts";
 
@@ -110,7 +112,7 @@ export async function list(wire: Wire, query: ListQuery): Promise<ListPage> {
 }
 
 /** The first `count` places of one listing after the cursor. Many runs may have been created in the cursor's ms. */
-async function placesIn(wire: Wire, key: string, after: Place | null, count: number): Promise<readonly Place[]> {
+export async function placesIn(wire: Wire, key: string, after: Place | null, count: number): Promise<readonly Place[]> {
   const newest = after === null ? "+inf" : after.createdAt;
   const found: Place[] = [];
   for (let offset = 0; ; offset += count) {
@@ -130,7 +132,7 @@ interface Records {
   readonly unreadable: readonly UnreadableRun[];
 }
 
-async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<Records> {
+export async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<Records> {
   const records = new Array<RunRecord | null>(runs.length).fill(null);
   const unreadable: UnreadableRun[] = [];
   const readShard = async (places: readonly number[]) => {
@@ -157,7 +159,7 @@ export async function register(wire: Wire, key: string, saga: RegisteredSaga) {
     const stored = await wire.ask("register", () => wire.client.hget(key, name));
     const registered = stored === null ? null : registeredOf(saga, stored);
     if (registered?.hash === saga.hash) return { answer: "OK" } as const;
-    const openRuns = registered === null ? 0 : await countOpen(wire, registered);
+    const openRuns = registered === null ? 0 : await countOpen(wire, structureName(registered));
     if (registered !== null && openRuns > 0) return { answer: "CHANGED", registered, openRuns } as const;
     const structure = `${saga.hash}\n${saga.structure}`;
     if ((await wire.run<string>("register", [key], [name, structure, stored ?? ""])) === "OK") {
@@ -171,9 +173,10 @@ function registeredOf({ saga, version }: RegisteredSaga, stored: string): Regist
   return { saga, version, hash: stored.slice(0, end), structure: stored.slice(end + 1) };
 }
 
-async function countOpen(wire: Wire, { saga, version, hash }: RegisteredSaga): Promise<number> {
+export async function countOpen(wire: Wire, structure: string): Promise<number> {
+  const listing = openListing(structure);
   const counts = await wire.ask("register", () =>
-    Promise.all(wire.shards.map(({ prefix }) => wire.client.zcard(prefix + openListing(saga, version, hash)))),
+    Promise.all(wire.shards.map(({ prefix }) => wire.client.zcard(prefix + listing))),
   );
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -3,6 +3,7 @@ import {
   begin,
   type Consumer,
   type ConsumerOptions,
+  type DeadLetters,
   type Fact,
   hashOf,
   type Ids,
@@ -27,6 +28,7 @@ export const settings: EngineSettings = {
   renewMs: 1_000,
   marginMs: 2_000,
   sweepMs: 500,
+  deadLetterSweepMs: 30_000,
   startWithinMs: 2_000,
   barrierMs: 1_500,
   abortGraceMs: 1_000,
@@ -92,6 +94,8 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     readonly pools?: readonly string[];
     readonly serve?: readonly Saga[];
     readonly shutdownMs?: number;
+    /** Where it shows parked runs. */
+    readonly letters?: DeadLetters;
   }
 
   function workerOptions(options: Options): WorkerOptions {
@@ -109,7 +113,9 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
   }
 
   function worker(options: Options = {}): Worker {
-    return engineWorker({ ports, consumers: queue.consumers }, workerOptions(options));
+    const { letters } = options;
+    const deadLetters = letters === undefined ? {} : { deadLetters: { letters, sagas: options.serve ?? sagas } };
+    return engineWorker({ ports, consumers: queue.consumers, ...deadLetters }, workerOptions(options));
   }
 
   /** A worker with a pulse, which ends with it. */

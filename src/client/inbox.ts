@@ -1,0 +1,141 @@
+/**
+ * The one inbox for everything that needs a person: parked runs, and beside them the runs that no living worker serves.
+ * Invariant: I1 a run in the hands of a worker that serves it is never called unserved, nor one whose workers were missed
+ * only once.
+ */
+import {
+  hasEnded,
+  isDriven,
+  openListing,
+  parkedListing,
+  type Review,
+  type ReviewReason,
+  type RunRecord,
+  type Serving,
+  type SharedPage,
+  type Store,
+  structureName,
+  type UnreadableRun,
+  unservedBy,
+  type Verb,
+} from "../core/index.ts";
+import type { Json } from "../saga/index.ts";
+import type { Connection } from "./connection.ts";
+
+/** A worker whose pulse was missing is looked for again after this; two looks so far apart make it lost. */
+const pulseGapMs = 900;
+
+export interface InboxQuery {
+  /** All tenants unless given. */
+  readonly tenant?: string;
+  /** From the page before. */
+  readonly cursor?: string;
+  /** 1 to 1,000; 50 unless given. */
+  readonly limit?: number;
+}
+
+/** Something that needs a person. */
+export interface InboxItem {
+  /** `review`: the run is parked with a question. `unserved`: it cannot go on until a worker serves its structure. */
+  readonly kind: "review" | "unserved";
+  readonly tenant: string;
+  readonly id: string;
+  readonly saga: string;
+  readonly version: number;
+  readonly reason: ReviewReason | "unserved";
+  /** In plain words, for the person who must act. */
+  readonly message: string;
+  readonly evidence: Json;
+  /** What `run(id).operator` takes; none of an unserved run, which wants a worker. */
+  readonly verbs: readonly Verb[];
+  /** The number of the review: give it with the verb, and only what you saw is decided. `null` for an unserved run. */
+  readonly review: number | null;
+  /** The step it is about; `null`: none. */
+  readonly step: string | null;
+  /** When it was parked, or, of an unserved run, when it last moved (store time, ms). */
+  readonly since: number;
+  readonly ageMs: number;
+}
+
+export interface InboxPage {
+  /** By time of creation of the runs, newest first. */
+  readonly items: readonly InboxItem[];
+  /** Runs of this page that are there and cannot be read. */
+  readonly unreadable: readonly UnreadableRun[];
+  /** Pass it as `cursor` for the next page (a page may be short, or empty, before the last one); `null`: it was the last. */
+  readonly cursor: string | null;
+}
+
+/** One page of the inbox. */
+export async function inboxPage(
+  connection: Connection,
+  query: InboxQuery & { readonly limit: number },
+): Promise<InboxPage> {
+  const store = await connection.store();
+  const before = await store.serving();
+  const lost = await lostFor(before, connection, store);
+  const listings = [parkedListing, ...unservedBy(before, lost).map(openListing)];
+  const page = await store.listShared({ ...query, listings });
+  // Whoever took one of them up meanwhile had registered before.
+  const serving = listings.length === 1 ? before : await store.serving();
+  const unserved = new Set(unservedBy(serving, lost));
+  const now = await store.now();
+  const items = page.runs.map((run) => itemOf(store, { ...run, serving, unserved, now }));
+  const { unreadable, cursor } = page;
+  return { items: (await Promise.all(items)).filter((item) => item !== null), unreadable, cursor };
+}
+
+/** The owners whose pulses are missing; where runs would be called unserved for that, missing twice. */
+async function lostFor(serving: Serving, { ports }: Connection, store: Store): Promise<ReadonlySet<string>> {
+  const lost = await lostOwners(store);
+  if (unservedBy(serving, lost).length === unservedBy(serving, new Set()).length) return lost;
+  await new Promise<void>((resolve) => void ports.clock.after(pulseGapMs, resolve));
+  const still = await lostOwners(store);
+  return new Set([...lost].filter((owner) => still.has(owner)));
+}
+
+async function lostOwners(store: Store): Promise<ReadonlySet<string>> {
+  return new Set((await store.lostOwners()).map(({ owner }) => owner));
+}
+
+// ---- one item
+
+type Found = SharedPage["runs"][number] & {
+  readonly serving: Serving;
+  readonly unserved: ReadonlySet<string>;
+  readonly now: number;
+};
+
+/** `null`: it went on between the listing and the reading. */
+async function itemOf(store: Store, found: Found): Promise<InboxItem | null> {
+  const { record } = found;
+  if (record.review !== null) return await reviewItem(store, record, record.review, found.now);
+  const structure = structureName(record);
+  const isUnserved = found.unserved.has(structure) && !isDriven(found.serving, structure, found.holder);
+  return isUnserved && !hasEnded(record.status) ? await unservedItem(store, record, found) : null;
+}
+
+async function reviewItem(store: Store, record: RunRecord, review: Review, now: number): Promise<InboxItem> {
+  const { tenant, id, saga, version } = record;
+  const { reason, message, evidence, verbs, n, seq, since } = review;
+  const step = seq === null ? null : ((await store.ledger(record))[seq - 1]?.step ?? null);
+  const what = { reason, message, evidence, verbs, review: n, step };
+  return { kind: "review", tenant, id, saga, version, ...what, since, ageMs: ageOf(since, now) };
+}
+
+async function unservedItem(store: Store, record: RunRecord, { serving, now }: Found): Promise<InboxItem> {
+  const { tenant, id, saga, version, revision, hash } = record;
+  const [last] = await store.log(record, revision, revision + 1);
+  const since = last?.at ?? record.createdAt;
+  const served = [...new Set(serving.owners.flatMap(({ serves }) => serves))].filter((name) =>
+    name.startsWith(`${saga}@`),
+  );
+  const message = `no living worker serves ${saga} version ${version} in the structure ${hash}: start one that does`;
+  const evidence = { structure: structureName(record), status: record.status, served };
+  const what = { message, evidence, verbs: [], review: null, step: null };
+  return { kind: "unserved", tenant, id, saga, version, reason: "unserved", ...what, since, ageMs: ageOf(since, now) };
+}
+
+function ageOf(since: number, now: number): number {
+  return Math.max(0, now - since);
+}

@@ -1,0 +1,172 @@
+/**
+ * Shows parked runs to the tooling of queues, and carries out what is put back there by hand. Owns when letters are added and
+ * removed; the run record stays the truth, `core/resume.ts` decides what a retry by hand comes to.
+ *
+ * Invariants: K1 nothing here holds a run up or fails it: what cannot be shown now is shown by a later sweep. K2 a letter is
+ * removed only when its review was seen to be over, or never was. K3 a retry by hand is one request with one command id,
+ * however often it is taken.
+ */
+import {
+  type DeadLetter,
+  type DeadLetterRef,
+  type DeadLetters,
+  type Judged,
+  type Machine,
+  parkedListing,
+  type Resume,
+  type RunRecord,
+  type RunRef,
+  resumeOf,
+  runKey,
+} from "../core/index.ts";
+import { type EngineContext, trouble, wake } from "./context.ts";
+
+/** Parked runs, and letters, that one sweep looks at; the next one goes on where it ended. */
+const sweepLimit = 1_000;
+/** A run that moves is read again this often before it is judged as read. */
+const snapshotTries = 10;
+/** Who a verb comes from that was asked for by putting a job back. */
+const by = "dead-letter";
+const reason = "its job in the queue dead-letter was put back by hand";
+
+export interface DeadLetterDeskOptions {
+  readonly context: EngineContext;
+  readonly letters: DeadLetters;
+  /** The sagas by which a run can be judged here. */
+  readonly machineFor: (record: RunRecord) => Machine | null;
+  readonly sweepMs: number;
+}
+
+export class DeadLetterDesk {
+  readonly #options: DeadLetterDeskOptions;
+  #cursor: string | null = null;
+  #from = 0;
+  #stopped = false;
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(options: DeadLetterDeskOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    this.#plan();
+    await this.#options.letters.start((letter) => this.#resume(letter));
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#options.letters.stop(graceMs);
+  }
+
+  /** A run has moved: its letter goes where its review is over, and comes where one is open. Resolves at once. */
+  follow(before: RunRecord, after: RunRecord): void {
+    const [old, letter] = [letterOf(before), letterOf(after)];
+    if (old?.review === letter?.review) return;
+    const { context, letters } = this.#options;
+    if (letter !== null) context.background(letters.add([letter]));
+    if (old !== null) context.background(letters.remove([old]));
+  }
+
+  // ---- what was lost is shown, what is over is not
+
+  #plan(): void {
+    if (this.#stopped) return;
+    const { context, sweepMs } = this.#options;
+    // Not all workers at once.
+    const after = sweepMs * (0.75 + context.ids.random() / 2);
+    this.#cancelTimer = context.clock.after(after, () => context.background(this.#sweep().finally(() => this.#plan())));
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#sweepOnce();
+    } catch (error) {
+      trouble(this.#options.context, "dead letters", error);
+    }
+  }
+
+  async #sweepOnce(): Promise<void> {
+    const { context, letters } = this.#options;
+    const shown = await letters.list(this.#from, sweepLimit);
+    const cursor = this.#cursor === null ? {} : { cursor: this.#cursor };
+    const page = await context.store.listShared({ listings: [parkedListing], limit: sweepLimit, ...cursor });
+    this.#cursor = page.cursor;
+    const open = page.runs.flatMap(({ record }) => letterOf(record) ?? []);
+    await letters.add(without(open, shown));
+    const over = await this.#over(without(shown, open));
+    await letters.remove(over);
+    this.#from = shown.length < sweepLimit ? 0 : this.#from + sweepLimit - over.length;
+  }
+
+  async #over(letters: readonly DeadLetterRef[]): Promise<readonly DeadLetterRef[]> {
+    const { store } = this.#options.context;
+    const records = await Promise.all(letters.map(({ run }) => store.read(run)));
+    return letters.filter(({ review }, at) => records[at]?.review?.n !== review);
+  }
+
+  // ---- what was put back by hand
+
+  /** Why it is refused; `null`: it was done, or there is nothing left to do. */
+  async #resume(letter: DeadLetterRef): Promise<string | null> {
+    const judged = await this.#judged(letter.run);
+    if (judged === null) return null;
+    const resume = resumeOf(judged, letter.review, reason);
+    switch (resume.does) {
+      case "over":
+        return null;
+      case "refuse":
+        return resume.reason;
+      case "act":
+        return await this.#act(letter, resume.verb);
+    }
+  }
+
+  async #act({ run, review }: DeadLetterRef, verb: Extract<Resume, { does: "act" }>["verb"]): Promise<string | null> {
+    const { context } = this.#options;
+    const slot = `review:${review}`;
+    const commandId = `${by} ${runKey(run)} ${review}`;
+    const answer = await context.store.send({ run, slot, commandId, by, body: { type: "verb", verb } });
+    switch (answer.answer) {
+      case "OK":
+        await wake(context, answer.wake);
+        return null;
+      case "TAKEN":
+        return `${answer.by} has already decided on this review`;
+      case "DUP":
+      case "GONE":
+      case "ENDED":
+      case "ABSENT":
+        return null;
+    }
+  }
+
+  /** Record and ledger of one revision. `null`: there is no such run. */
+  async #judged(run: RunRef): Promise<Judged | null> {
+    const { context, machineFor } = this.#options;
+    const { store, namespace } = context;
+    for (let tries = 1; ; tries += 1) {
+      const record = await store.read(run);
+      if (record === null) return null;
+      const rows = await store.ledger(run);
+      if (tries < snapshotTries && (await store.read(run))?.revision !== record.revision) continue;
+      return { namespace, record, rows, machine: machineFor(record), now: await store.now() };
+    }
+  }
+}
+
+/** What is shown of a run; `null`: it is not parked. */
+function letterOf({ tenant, id, saga, version, review }: RunRecord): DeadLetter | null {
+  if (review === null) return null;
+  const { n, reason, message, since, verbs } = review;
+  return { run: { tenant, id }, review: n, saga, version, reason, message, since, verbs };
+}
+
+function without<Letter extends DeadLetterRef>(letters: readonly Letter[], others: readonly DeadLetterRef[]) {
+  const keys = new Set(others.map(keyOf));
+  return letters.filter((letter) => !keys.has(keyOf(letter)));
+}
+
+function keyOf({ run, review }: DeadLetterRef): string {
+  return `${runKey(run)} ${review}`;
+}

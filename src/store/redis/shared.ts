@@ -1,0 +1,74 @@
+/**
+ * What is asked about the runs of all tenants: pages of the listings they share, and who serves which structures. An
+ * owner's structures are kept for the namespace and written after its registration, so that what is kept of an owner that
+ * is not registered is left over from one that is gone.
+ */
+import type { RunRef, Serving, SharedPage, SharedQuery } from "../../core/index.ts";
+import { decodeSharedCursor, encodeCursor, pageLimit, sharedDepth, sharedPlaces } from "../cursor.ts";
+import { runOf } from "../keys.ts";
+import { countOpen, now, placesIn, recordsOf } from "./reads.ts";
+import type { Wire } from "./wire.ts";
+
+const separator = " ";
+
+export async function listShared(wire: Wire, query: SharedQuery): Promise<SharedPage> {
+  const after = query.cursor === undefined ? null : decodeSharedCursor(query.cursor);
+  const limit = pageLimit(query);
+  const depth = sharedDepth(query);
+  const keys = query.listings.flatMap((listing) => wire.shards.map(({ prefix }) => prefix + listing));
+  const lists = await Promise.all(keys.map((key) => placesIn(wire, key, after, depth)));
+  const { places, next } = sharedPlaces(lists, { depth, limit, tenant: query.tenant });
+  const runs = places.map(({ id }) => runOf(id));
+  const [{ records, unreadable }, holders] = await Promise.all([recordsOf(wire, runs), holdersOf(wire, runs)]);
+  return {
+    runs: records.map((record) => ({ record, holder: holders.get(wire.find(record).member) ?? null })),
+    unreadable,
+    cursor: next === null ? null : encodeCursor(next),
+  };
+}
+
+/** Whose leases these runs are in. */
+async function holdersOf(wire: Wire, runs: readonly RunRef[]): Promise<ReadonlyMap<string, string>> {
+  const time = await now(wire);
+  const found = runs.map((run) => wire.find(run));
+  const leases = await wire.ask("list", () => Promise.all(found.map(({ run }) => wire.client.hmget(run, "o", "u"))));
+  const holders = new Map<string, string>();
+  for (const [at, { member }] of found.entries()) {
+    const [owner, until] = leases[at] ?? [];
+    if (owner != null && Number(until) > time) holders.set(member, owner);
+  }
+  return holders;
+}
+
+export async function serving(wire: Wire, serves: string): Promise<Serving> {
+  const names = wire.ask("serving", () =>
+    Promise.all(wire.shards.map(({ structures }) => wire.client.smembers(structures))),
+  );
+  const structures = [...new Set((await names).flat())];
+  const counts = await Promise.all(structures.map((structure) => countOpen(wire, structure)));
+  const [kept, registered] = await wire.ask("serving", () =>
+    Promise.all([wire.client.hgetall(serves), registeredOwners(wire)]),
+  );
+  return {
+    open: structures.filter((_, at) => (counts[at] ?? 0) > 0),
+    owners: registered.map((owner) => ({ owner, serves: (kept[owner] ?? "").split(separator) })),
+  };
+}
+
+function registeredOwners(wire: Wire): Promise<string[]> {
+  return wire.client.hkeys(wire.shard(0).owners);
+}
+
+export async function sayServed(wire: Wire, serves: string, owner: string, structures: readonly string[]) {
+  await wire.ask("hello", () => wire.client.hset(serves, owner, structures.join(separator)));
+}
+
+/** Forgets what owners that are gone have served. */
+export async function forgetServed(wire: Wire, serves: string): Promise<void> {
+  await wire.ask("goodbye", async () => {
+    const kept = await wire.client.hkeys(serves);
+    const registered = new Set(await registeredOwners(wire));
+    const gone = kept.filter((owner) => !registered.has(owner));
+    if (gone.length > 0) await wire.client.hdel(serves, ...gone);
+  });
+}
