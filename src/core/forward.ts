@@ -7,6 +7,7 @@
  */
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
+import { mayTryAgain } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
@@ -84,12 +85,18 @@ function asksFirst(draft: Draft, row: Row): boolean {
 
 /**
  * Nobody can tell what became of it. The unwind may settle that (design section 7, step 2); a person is asked where a repeat
- * is not safe, where an `onError` or an action that asked for a tool would run over an unknown effect, and past a pivot.
+ * is not safe or was not when it was due, where an `onError` or an action that asked for a tool would run over an unknown
+ * effect, and past a pivot.
  */
 function turnRound(draft: Draft, row: Row): void {
-  const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
+  const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now) && !wasDueTooLate(draft, row);
   if (!harmless || row.tool !== null || takesFailure(draft, row) || pivotHappened(draft))
     return askAboutUnknown(draft, row);
   patchRow(draft, row.seq, { told: "nothing" });
   startUnwind(draft, causeOf(row));
+}
+
+/** Given up with attempts left: the next one would have come when the other side may have forgotten the key. */
+function wasDueTooLate(draft: Draft, { seq, call }: Row): boolean {
+  return call.error?.kind !== "fail" && mayTryAgain(draft, { seq, side: "action" });
 }

@@ -44,6 +44,8 @@ export interface Plan {
   /** Of the times the point is passed, the one that is meant. 1 when left out. */
   readonly nth?: number;
   readonly signal?: "SIGKILL" | "SIGSTOP";
+  /** No signal: whoever passes stands still at the point, every time, until the harness kills the process. */
+  readonly holds?: boolean;
 }
 
 /** Written just before the signal: exactly which point was hit. */
@@ -52,7 +54,8 @@ export interface Hit {
   readonly point: Point;
   readonly step: string | null;
   readonly nth: number;
-  readonly signal: "SIGKILL" | "SIGSTOP";
+  /** `null`: it was held. */
+  readonly signal: "SIGKILL" | "SIGSTOP" | null;
 }
 
 /** What a child process is told when it starts. */
@@ -62,7 +65,11 @@ export interface Orders {
   /** Where hits are written: a file, because a message could die with its process. */
   readonly hits: string;
   readonly plan: Plan | null;
+  readonly sagas: SagaSet;
 }
+
+/** Which sagas a stage plays (fault-sets.ts). */
+export type SagaSet = "crashes" | "matrix";
 
 /** What a worker process is asked. One process may serve many namespaces, each by a worker of its own. */
 export type WorkerRequest = { readonly serve: string } | { readonly leave: string };
@@ -122,11 +129,11 @@ export class Gate {
     const plan = this.#plan;
     if (plan === null || plan.point !== point || (plan.step ?? step) !== step) return;
     this.#passed += 1;
-    if (this.#passed !== (plan.nth ?? 1)) return;
-    const signal = plan.signal ?? "SIGKILL";
+    if (plan.holds !== true && this.#passed !== (plan.nth ?? 1)) return;
+    const signal = plan.holds === true ? null : (plan.signal ?? "SIGKILL");
     const hit: Hit = { pid: process.pid, point, step, nth: this.#passed, signal };
     appendFileSync(this.#file, `${JSON.stringify(hit)}\n`);
-    process.kill(process.pid, signal);
-    if (signal === "SIGKILL") await new Promise<never>(() => undefined);
+    if (signal !== null) process.kill(process.pid, signal);
+    if (signal !== "SIGSTOP") await new Promise<never>(() => undefined);
   }
 }

@@ -122,10 +122,13 @@ export function gatedServices(services: FaultServices, gate: Gate): FaultService
   return {
     make: async (step, args, options) => {
       await gate.pass("P06", step);
-      const made = await services.make(step, args, options);
-      await gate.pass("P09", step);
-      return made;
+      return await answered(services.make(step, args, options), gate, step);
     },
+    makeBatch: async (step, args, options) => {
+      await gate.pass("P06", step);
+      return await answered(services.makeBatch(step, args, options), gate, step);
+    },
+    findBatch: (...args) => services.findBatch(...args),
     undo: async (step, args, options) => {
       await gate.pass("C02", step);
       const undone = await services.undo(step, args, options);
@@ -134,6 +137,13 @@ export function gatedServices(services: FaultServices, gate: Gate): FaultService
     },
     find: (...args) => services.find(...args),
   };
+}
+
+/** P09: the answer was read, be it that the call failed, and is not recorded. */
+async function answered<Answer>(answer: Promise<Answer>, gate: Gate, step: string): Promise<Answer> {
+  await answer.catch(() => undefined);
+  await gate.pass("P09", step);
+  return await answer;
 }
 
 /** A client's ports: P00, P01, P02, and P11 for the wake-up of a wait. */
