@@ -46,13 +46,15 @@ export type DriverFact =
   /** The worker is told to stop: hand the run back at the next safe point. */
   | { readonly type: "stopping" };
 
-/** Bounds and waits of the engine that decisions depend on, in ms (design section 5, Defaults). */
+/** Bounds and waits of the engine that decisions depend on, in ms unless the name says otherwise (design section 5). */
 export interface DecideSettings {
   readonly startWithinMs: number;
   readonly abortGraceMs: number;
   readonly inlineWaitMs: number;
   readonly quiesceMs: number;
   readonly barrierMs: number;
+  /** The most a run may hold in inputs and outputs. */
+  readonly maxRunBytes: number;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */

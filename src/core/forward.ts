@@ -8,9 +8,10 @@
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
-import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
+import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, isGivenUp, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
+import { overBudget } from "./size.ts";
 import { causeOf, takesFailure, tell } from "./turn.ts";
 import { pivotHappened, startUnwind } from "./unwind-start.ts";
 
@@ -40,7 +41,7 @@ function seeToAbandoned(draft: Draft, row: Row): void {
 function announce(draft: Draft, row: Row): void {
   switch (row.call.state) {
     case "succeeded":
-      return row.unusable ? askAboutOutput(draft, row) : tellSuccess(draft, row);
+      return row.unusable ? askAboutOutput(draft, row) : tellInBudget(draft, row);
     case "not_applied":
       return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tell(draft, row);
     case "unknown":
@@ -50,6 +51,13 @@ function announce(draft: Draft, row: Row): void {
     case "sent":
     case "withdrawn":
   }
+}
+
+/** An output with which the run holds too much is recorded; nothing follows from it before somebody has looked. */
+function tellInBudget(draft: Draft, row: Row): void {
+  const problem = overBudget(draft, draft.record.bytes);
+  if (problem === null) tellSuccess(draft, row);
+  else askAboutSize(draft, row, problem);
 }
 
 function tellSuccess(draft: Draft, row: Row): void {

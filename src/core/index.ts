@@ -1,8 +1,19 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
+export {
+  type ArtifactKey,
+  type Artifacts,
+  MissingArtifact,
+  missingIn,
+  missingInWords,
+  type ReplaceValue,
+  summaryOf,
+  withRecordValues,
+  withRowValues,
+} from "./artifacts.ts";
 export { type Commit, evolve, listingsOf } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
-export { digestOf, hashOf, structureHashOf } from "./digest.ts";
+export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
 export { idPattern, operationId } from "./ids.ts";
@@ -13,5 +24,6 @@ export { machinesOf } from "./pinned.ts";
 export type * from "./ports.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export { sizeOf } from "./size.ts";
 export { objectionToUndo } from "./undo.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

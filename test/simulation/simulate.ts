@@ -44,6 +44,7 @@ export const settings: EngineSettings = {
   sweepMs: 500,
   shutdownMs: 5_000,
   maxPayloadBytes: 256 * 1024,
+  maxRunBytes: 64_000_000,
 };
 
 export interface SeedOptions {

@@ -45,6 +45,7 @@ export const settings = {
   inlineWaitMs: 2_000,
   quiesceMs: 5_000,
   barrierMs: 1_500,
+  maxRunBytes: 64_000_000,
 };
 
 export class Play {
