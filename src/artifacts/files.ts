@@ -2,7 +2,8 @@
  * Artifacts as files. Invariants: F1 a file is there whole or not at all: it is written beside, synced, and renamed into
  * place. F2 a directory that was never written to (a volume that is not mounted) says nothing about what is missing.
  */
-import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ArtifactKey, Artifacts } from "../core/index.ts";
 import { pathOf, unavailable } from "./keys.ts";
@@ -24,13 +25,11 @@ export interface FileArtifactsOptions {
  */
 export function fileArtifacts({ dir }: FileArtifactsOptions): Artifacts {
   const base = resolve(dir);
-  let writes = 0;
   return {
     put: async (key, content) => {
-      writes += 1;
       try {
         await ensureMark(base);
-        await writeWhole(join(base, pathOf(key)), content, `${process.pid}-${writes}`);
+        await writeWhole(join(base, pathOf(key)), content);
       } catch (error) {
         throw unavailable("could not be written", key, messageOf(error), error);
       }
@@ -66,21 +65,21 @@ async function ensureMark(base: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (!isThere) await writeWhole(path, Buffer.from(mark), `${process.pid}-mark`);
+  if (!isThere) await writeWhole(path, Buffer.from(mark));
 }
 
-async function writeWhole(path: string, content: Uint8Array, name: string): Promise<void> {
+async function writeWhole(path: string, content: Uint8Array): Promise<void> {
   const directory = dirname(path);
   const made = await mkdir(directory, { recursive: true });
-  const beside = `${path}.${name}.tmp`;
-  const file = await open(beside, "w");
+  // Processes on other hosts may write the same file: only chance tells them apart.
+  const beside = `${path}.${randomUUID()}.tmp`;
   try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
+    await writeFile(beside, content, { flush: true });
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
   }
-  await rename(beside, path);
   await syncDirectories(directory, made === undefined ? directory : dirname(made));
 }
 
