@@ -3,35 +3,25 @@
  * through as it is, the log and the inbox among it. Invariants: W1 nothing is written before what it refers to is kept.
  * W2 whoever reads sees whole values, or a `MissingArtifact` where one cannot be had.
  */
-import type { CommitCommand, CreateCommand, Row, RunRecord, RunRef, Store } from "../core/index.ts";
+import type { CommitCommand, CreateCommand, Row, Store } from "../core/index.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
 import { someAtOnce } from "./some-at-once.ts";
 
 /** Runs of which values are put at once, when many are started. */
 const createdAtOnce = 8;
-const none: readonly Row[] = [];
 
 /** The same store, with values above the threshold kept as artifacts. */
 export function withArtifacts(store: Store, options: KeeperOptions): Store {
   const keeper = new Keeper(options);
 
   async function takeOutOfCreate(command: CreateCommand): Promise<CreateCommand> {
-    const { record } = await keeper.takeOut(command.record.tenant, { record: command.record, rows: none });
+    const { record } = await keeper.takeOutNew(command.record, command.record);
     return { ...command, record };
   }
 
   async function takeOutOfCommit(command: CommitCommand): Promise<CommitCommand> {
     const { commit } = command;
-    const { record, rows } = await keeper.takeOut(commit.run.tenant, commit);
-    return { ...command, commit: { ...commit, record, rows } };
-  }
-
-  /** An answer that carries a run, made whole. */
-  async function whole<Answer extends { readonly record: RunRecord; readonly rows: readonly Row[] }>(
-    { tenant }: RunRef,
-    answer: Answer,
-  ): Promise<Answer> {
-    return { ...answer, ...(await keeper.putBack(tenant, answer)) };
+    return { ...command, commit: { ...commit, ...(await keeper.takeOut(commit.run, commit)) } };
   }
 
   return {
@@ -40,20 +30,20 @@ export function withArtifacts(store: Store, options: KeeperOptions): Store {
     commit: async (command) => await store.commit(await takeOutOfCommit(command)),
     acquire: async (command) => {
       const answer = await store.acquire(command);
-      return answer.answer === "OK" ? await whole(command.run, answer) : answer;
+      return answer.answer === "OK" ? { ...answer, ...(await keeper.putBackHeld(command.run, answer)) } : answer;
     },
     permit: async (command) => {
       const answer = await store.permit(command);
       if (answer.answer !== "OK") return answer;
-      const { record, rows } = await keeper.putBack(command.run.tenant, { record: answer.record, rows: [answer.row] });
+      const { record, rows } = await keeper.putBack(command.run, { record: answer.record, rows: [answer.row] });
       // A row for a row.
       return { ...answer, record, row: rows[0] as Row };
     },
     read: async (run) => {
       const record = await store.read(run);
-      return record === null ? null : (await keeper.putBack(run.tenant, { record, rows: none })).record;
+      return record === null ? null : (await keeper.putBack(run, { record, rows: [] })).record;
     },
-    ledger: async (run) => (await keeper.putBack(run.tenant, { record: null, rows: await store.ledger(run) })).rows,
+    ledger: async (run) => (await keeper.putBack(run, { record: null, rows: await store.ledger(run) })).rows,
     ...unchanged(store),
   };
 }

@@ -28,21 +28,28 @@ export interface Artifacts {
   get(key: ArtifactKey): Promise<Uint8Array | null>;
 }
 
-/** Stands where a value should be. As JSON it is the reference under which the value was kept. */
+/** Stands where a value should be. As JSON it is the reference to what is missing of it. */
 export class MissingArtifact {
   readonly [name: string]: Json;
   readonly $artifact: string;
   readonly bytes: number;
   readonly #why: MissingValue["why"];
+  readonly #stored: Json;
 
-  constructor(hash: string, bytes: number, why: MissingValue["why"]) {
+  /** `stored`: what stands in the store, where it shall stand again. */
+  constructor({ hash, bytes, why }: Omit<MissingValue, "where">, stored: Json) {
     this.$artifact = hash;
     this.bytes = bytes;
     this.#why = why;
+    this.#stored = stored;
   }
 
   get why(): MissingValue["why"] {
     return this.#why;
+  }
+
+  get stored(): Json {
+    return this.#stored;
   }
 }
 

@@ -4,9 +4,9 @@ export {
   type Artifacts,
   MissingArtifact,
   missingIn,
-  missingInWords,
   type ReplaceValue,
   summaryOf,
+  type ValuePlace,
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";

@@ -83,21 +83,4 @@ describe("a bucket", () => {
     expect(error).toMatchObject({ code: "ARTIFACTS_UNAVAILABLE", message: expect.stringContaining("127.0.0.1:1") });
     expect(JSON.stringify(error) + String(error)).not.toContain(credentials.secretAccessKey);
   });
-
-  test("of AWS is found by its region", async () => {
-    const asked: string[] = [];
-    const real = globalThis.fetch;
-    globalThis.fetch = async (request) => {
-      asked.push(request instanceof Request ? request.url : String(request));
-      return new Response(null, { status: 404 });
-    };
-    const { bucket } = s3;
-    const found = await s3Artifacts({ bucket, region: "eu-west-1", credentials })
-      .get(key)
-      .finally(() => {
-        globalThis.fetch = real;
-      });
-    expect(found).toBeNull();
-    expect(asked).toEqual([`https://s3.eu-west-1.amazonaws.com/values/n.ns/t.default/${key.hash}`]);
-  });
 });

@@ -8,6 +8,7 @@ import {
   type CreateWorkerOptions,
   createClient,
   createWorker,
+  type PlaceOptions,
   type Saga,
   type Worker,
 } from "../../src/index.ts";
@@ -23,7 +24,7 @@ export interface Top {
 }
 
 /** A client and a world; everything is stopped when the test has finished. */
-export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
+export function top(sagas: readonly Saga[], world = new FakeWorld(), place: Pick<PlaceOptions, "artifacts"> = {}): Top {
   const namespace = `t${randomBytes(6).toString("hex")}`;
   const redis = inject("redisUrl");
   const shards = inject("shards");
@@ -33,7 +34,7 @@ export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
     facts.push(fact);
     if (fact.fact === "trouble") troubles.push(`${fact.where}: ${fact.message}`);
   };
-  const client = createClient({ redis, namespace, shards, sagas, facts: { emit } });
+  const client = createClient({ redis, namespace, shards, sagas, facts: { emit }, ...place });
   onTestFinished(async () => {
     await client.close();
     world.close();
@@ -54,6 +55,7 @@ export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
         services: worldClient(world),
         facts: { emit },
         log: () => undefined,
+        ...place,
       };
       const worker = createWorker({ ...shared, ...options, settings });
       onTestFinished(() => worker.stop());

@@ -7,10 +7,10 @@ import { memoryStore } from "../../src/store/index.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { aCommit, aCreate, aLease, anOfferedRow, aRow } from "../support/records.ts";
 
-const thresholdBytes = 100;
-const large = { text: "x".repeat(200) };
+const thresholdBytes = 300;
+const large = { text: "x".repeat(500) };
 const hash = contentHashOf(JSON.stringify(large));
-const reference = { $artifact: hash, bytes: 211 };
+const reference = { $artifact: hash, bytes: 511 };
 
 let raw: Store;
 let artifacts: MemoryArtifacts;
@@ -42,11 +42,11 @@ describe("a value above the threshold", () => {
   });
 
   test("may be a text, which is found again by what it says", async () => {
-    const text = "y".repeat(300);
+    const text = "y".repeat(500);
     const { record, lease } = await held(text);
     const commit = aCommit(record, { now: 0 });
     await store.commit({ lease, commit, leaseMs: 10_000 });
-    expect((await raw.read(commit.run))?.input).toMatchObject({ bytes: 302 });
+    expect((await raw.read(commit.run))?.input).toMatchObject({ bytes: 502 });
     expect(artifacts.puts).toHaveLength(1);
   });
 
@@ -85,6 +85,61 @@ describe("a value above the threshold", () => {
     expect(JSON.stringify(sent[0])).toContain(hash);
   });
 
+  test("that could not be put with a commit is put when the commit is sent again", async () => {
+    const { record, lease, run } = await held({});
+    const command = { lease, commit: aCommit(record, { rows: [aRow(1, {}, { output: large })] }), leaseMs: 10_000 };
+    artifacts.isAway = true;
+    await expect(store.commit(command)).rejects.toMatchObject({ code: "ARTIFACTS_UNAVAILABLE" });
+    expect(await raw.ledger(run)).toEqual([]);
+    artifacts.isAway = false;
+    expect(await store.commit(command)).toMatchObject({ answer: "OK" });
+    expect((await store.ledger(run))[0]?.output).toEqual(large);
+  });
+
+  test("is what it says when it is written, though its owner goes on using the object", async () => {
+    const mine = { text: large.text, n: 1 };
+    const { record, lease, run } = await held(mine);
+    mine.n = 2;
+    expect((await held(mine)).record.input).toEqual({ text: large.text, n: 2 });
+    const first = aCommit(record, { rows: [aRow(1, {}, { progress: mine })], record: { rows: 1 } });
+    await store.commit({ lease, commit: first, leaseMs: 10_000 });
+    mine.n = 3;
+    const rows = [aRow(1, {}, { progress: mine }), aRow(2, {}, { output: mine })];
+    await store.commit({ lease, commit: aCommit(first.record, { rows, record: { rows: 2 } }), leaseMs: 10_000 });
+    expect((await store.read(run))?.input).toEqual({ text: large.text, n: 1 });
+    const ledger = await store.ledger(run);
+    expect([ledger[0]?.progress, ledger[1]?.output]).toEqual([mine, mine]);
+  });
+
+  test("is put for every run anew: what was kept for another may have been deleted since", async () => {
+    const first = await held(large);
+    artifacts.lose();
+    const second = await held(large);
+    expect(second.record.input).toEqual(large);
+    expect((await store.read(first.run))?.input).toEqual(large);
+  });
+
+  test("that is part of a machine's context or output is not kept again there", async () => {
+    const { record, lease, run, command } = await held({});
+    const rows = [aRow(1, {}, { output: large })];
+    const context = { input: {}, results: { scan: { ...large } } };
+    const active = { value: "s", context, status: "active" } as const;
+    const commit = aCommit(record, { rows, record: { rows: 1, snapshot: active } });
+    await store.commit({ lease, commit, leaseMs: 10_000 });
+    const done = {
+      value: "s",
+      context: { ...context, GO: {} },
+      status: "done",
+      output: { scan: { ...large } },
+    } as const;
+    const last = aCommit(commit.record, { record: { snapshot: done, output: done.output } });
+    await store.commit({ lease, commit: last, leaseMs: 10_000 });
+    expect(artifacts.puts).toEqual([`ns/default/${hash}`]);
+    expect((await raw.read(run))?.output).toEqual({ $artifact: null, parts: { scan: reference } });
+    const acquired = await store.acquire(command);
+    expect(acquired).toMatchObject({ record: { snapshot: done, output: done.output } });
+  });
+
   test("of a saga's machine, of an ended run and of a compensation goes out as well", async () => {
     const { record, lease, run } = await held({});
     const undo = { state: "kept", call: null, reason: null, input: large } as const;
@@ -97,7 +152,7 @@ describe("a value above the threshold", () => {
   });
 
   test("keeps the order of its keys, on which digests of snapshots rest", async () => {
-    const { run } = await held({ b: "x".repeat(200), a: 1 });
+    const { run } = await held({ b: "x".repeat(500), a: 1 });
     expect(Object.keys((await store.read(run))?.input as object)).toEqual(["b", "a"]);
   });
 
@@ -108,7 +163,7 @@ describe("a value above the threshold", () => {
   });
 
   test("goes out of many starts at once, each answered in its place", async () => {
-    const commands = Array.from({ length: 30 }, (_, n) => aCreate({ input: { text: "z".repeat(200), n } }));
+    const commands = Array.from({ length: 30 }, (_, n) => aCreate({ input: { text: "z".repeat(500), n } }));
     const answers = await store.createMany(commands);
     expect(answers.map(({ answer }) => answer)).toEqual(commands.map(() => "OK"));
     const inputs = await Promise.all(commands.map(async ({ record }) => (await store.read(record))?.input));
@@ -132,10 +187,10 @@ describe("a value up to the threshold", () => {
     const fits = "x".repeat(thresholdBytes - 2);
     const { run } = await held(fits);
     expect((await raw.read(run))?.input).toBe(fits);
-    const over = await held({ t: "é".repeat(46) });
-    expect((await raw.read(over.run))?.input).toEqual({ t: "é".repeat(46) });
-    const more = await held({ t: "é".repeat(47) });
-    expect((await raw.read(more.run))?.input).toMatchObject({ bytes: 102 });
+    const over = await held({ t: "é".repeat(146) });
+    expect((await raw.read(over.run))?.input).toEqual({ t: "é".repeat(146) });
+    const more = await held({ t: "é".repeat(147) });
+    expect((await raw.read(more.run))?.input).toMatchObject({ bytes: 302 });
     expect(artifacts.puts).toHaveLength(1);
   });
 
@@ -193,6 +248,21 @@ describe("a value that cannot be had", () => {
     expect((await raw.read(run))?.input).toEqual(reference);
     restore();
     expect((await store.read(run))?.input).toEqual(record.input);
+  });
+
+  test("because a part of it is missing is missing as a whole, and written back with its parts", async () => {
+    const { record, lease, run, command } = await held({});
+    const context = { $artifact: "mine", text: large.text };
+    const snapshot = { value: "s", context, status: "active" } as const;
+    await store.commit({ lease, commit: aCommit(record, { record: { snapshot } }), leaseMs: 10_000 });
+    const restore = artifacts.lose();
+    const found = await store.acquire(command);
+    if (found.answer !== "OK") throw new Error(found.answer);
+    expect(found.record.snapshot?.context).toBeInstanceOf(MissingArtifact);
+    expect(found.record.snapshot?.context).toMatchObject({ bytes: 502, why: "gone" });
+    await store.commit({ lease, commit: aCommit(found.record), leaseMs: 10_000 });
+    restore();
+    expect((await store.read(run))?.snapshot?.context).toEqual(context);
   });
 
   test("while nobody can say is no answer at all", async () => {

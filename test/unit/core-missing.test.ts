@@ -171,7 +171,7 @@ test("the log of a run that missed a value explains it all the same", () => {
 });
 
 describe("what may be a large value", () => {
-  const gone = new MissingArtifact("ab12", 200_000, "gone");
+  const gone = new MissingArtifact({ hash: "ab12", bytes: 200_000, why: "gone" }, null);
   const full: Row = (() => {
     const play = new Play(line([call("a")]));
     play.answer("a", ok());
@@ -229,7 +229,7 @@ describe("what may be a large value", () => {
 
 describe("of a run that misses a value", () => {
   const play = lose(halfway());
-  const gone = new MissingArtifact("ab12", 200_000, "damaged");
+  const gone = new MissingArtifact({ hash: "ab12", bytes: 200_000, why: "damaged" }, null);
   const judged = (rows: readonly Row[]) => ({
     namespace: "ns",
     record: play.run.record,
