@@ -20,7 +20,12 @@ export interface Settings {
   readonly quiesceMs: number;
   readonly intentWaitMs: number;
   readonly shutdownMs: number;
+  /** The most that one value may take: an input, an output, an event. With artifacts too. */
   readonly maxPayloadBytes: number;
+  /** The most that a run may hold in inputs and outputs. */
+  readonly maxRunBytes: number;
+  /** Values larger than this are kept as artifacts, where there is a place for them. */
+  readonly artifactThresholdBytes: number;
 }
 
 /** What a process is told by its environment. */
@@ -33,6 +38,8 @@ export interface Config {
   readonly pools: readonly string[];
   readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
   readonly allowForgetfulStore: boolean;
+  /** `file:///dir` or `s3://bucket/prefix?endpoint=...&region=...`; `null`: no value is kept outside Redis. */
+  readonly artifacts: string | null;
   readonly settings: Settings;
 }
 
@@ -163,6 +170,18 @@ const settingVariables = {
     schema: whole(1, 2 ** 29),
     standard: "1000000",
   },
+  maxRunBytes: {
+    name: "REPRISE_MAX_RUN_BYTES",
+    about: "most bytes of inputs and outputs in one run",
+    schema: whole(1, 2 ** 31 - 1),
+    standard: "64000000",
+  },
+  artifactThresholdBytes: {
+    name: "REPRISE_ARTIFACT_THRESHOLD_BYTES",
+    about: "larger values are kept as artifacts",
+    schema: whole(1, 2 ** 29),
+    standard: "32000",
+  },
 } as const satisfies Readonly<Record<keyof Settings, Variable>>;
 
 const processVariables = {
@@ -208,6 +227,15 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  artifacts: {
+    name: "REPRISE_ARTIFACTS",
+    about: "where large values are kept: file:///dir or s3://bucket?endpoint=...",
+    schema: z
+      .string()
+      .regex(/^$|^(file|s3):\/\/./, "is neither file:///dir nor s3://bucket")
+      .transform((url) => (url === "" ? null : url)),
+    standard: "",
   },
 } as const satisfies Readonly<Record<Exclude<keyof Config, "settings">, Variable>>;
 

@@ -41,6 +41,7 @@ export const errorCodes = [
   "RESULT_TIMEOUT",
   // infrastructure: back off and try again
   "STORE_UNAVAILABLE",
+  "ARTIFACTS_UNAVAILABLE",
   "CLOSED",
   // a step's own: it works for a run that this process has lost, or asks for a tool that is not to be had
   "LEASE_LOST",
@@ -51,6 +52,7 @@ export const errorCodes = [
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",
+  "ARTIFACT_MISSING",
 ] as const;
 
 /** One of the codes of {@link errorCodes}. */
@@ -74,4 +76,11 @@ export class RepriseError extends Error {
     this.code = code;
     this.details = parts.details ?? {};
   }
+}
+
+/** Can whatever was asked be asked again in a while, unchanged? What keeps runs or their values did not answer. */
+export function isUnavailable(error: unknown): boolean {
+  return (
+    error instanceof RepriseError && (error.code === "STORE_UNAVAILABLE" || error.code === "ARTIFACTS_UNAVAILABLE")
+  );
 }

@@ -1,5 +1,11 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
 export {
+  type FileArtifactsOptions,
+  fileArtifacts,
+  type S3ArtifactsOptions,
+  s3Artifacts,
+} from "./artifacts/index.ts";
+export {
   type CancelOptions,
   type Client,
   type InboxItem,
@@ -27,6 +33,8 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  ArtifactKey,
+  Artifacts,
   Attempt,
   CallVerdict,
   Cause,
@@ -37,6 +45,7 @@ export type {
   Known,
   ListPage,
   LogEntry,
+  MissingValue,
   Review,
   ReviewReason,
   Rollback,

@@ -36,6 +36,8 @@ export interface ClientOptions {
   readonly sagas: readonly Saga[];
   /** Inputs and payloads larger than this are refused. */
   readonly maxPayloadBytes: number;
+  /** An input that is more than a run may hold is refused; the bound is the worker's unless given. */
+  readonly maxRunBytes?: number;
 }
 
 /** Waits for news of one run. */

@@ -8,17 +8,19 @@ import {
   hasEnded,
   type Judged,
   type LogEntry,
+  MissingArtifact,
+  missingIn,
   type RunRecord,
   type RunRef,
   type RunStatus,
   type RunVerdict,
   verdictOf,
 } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
-import { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { type Operator, operatorOf } from "./operator.ts";
 import { notFound, sendRequest } from "./send.ts";
 import { type UndoOptions, undo } from "./undo.ts";
@@ -214,7 +216,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     try {
       return await this.#read();
     } catch (error) {
-      if (!(error instanceof RepriseError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      if (!isUnavailable(error)) throw error;
       return null;
     }
   }
@@ -244,6 +246,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
       case "waiting":
       case "paused":
       case "unwinding":
+        if (record.output instanceof MissingArtifact) throw missing(this.#ref, missingIn(record, []));
         // What a saga results in is typed by its machine; it was checked to be JSON before it was committed.
         return record.output as Output;
     }

@@ -15,7 +15,7 @@ import {
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
-import { checkedDuration, checkedId, checkedJson, checkedPriority, invalid } from "./checks.ts";
+import { checkedDuration, checkedId, checkedJson, checkedPriority, checkedRunSize, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 
 /** The tenant of runs that name none. */
@@ -101,11 +101,12 @@ type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
 function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {
   const { ids } = connection.ports;
-  const { maxPayloadBytes } = connection.options;
+  const { maxPayloadBytes, maxRunBytes = Number.POSITIVE_INFINITY } = connection.options;
   const { spec } = saga;
   const input: Json = checkedJson(wanted.input, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
     decode(spec.input, json),
   );
+  checkedRunSize(input, `input of ${saga.name}`, maxRunBytes);
   return {
     tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
     id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),

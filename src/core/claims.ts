@@ -17,6 +17,7 @@ import { planAgain } from "./find-out.ts";
 import { type IntentOutcome, intentOf } from "./intents.ts";
 import { intentOwner, wordOwed } from "./rows.ts";
 import type { InboxBody, InboxEntry, IntentState, IntentWord, Proof, Row, RowIntent } from "./run.ts";
+import { countChange } from "./size.ts";
 
 /** How long a waiter lets pass before it asks again, where it will be told and where there was no room for it. */
 const askAgainMs = { heard: 30_000, unheard: 5_000 } as const;
@@ -132,6 +133,7 @@ export function reuse(draft: Draft, row: Row, owner: string | null, output: Json
   answerReview(draft, { seq, side: "action" });
   become(draft, row, { state: "reused", owner, since: null });
   patchCall(draft, { seq, side: "action" }, { state: "reused", proof, nextAt: null });
+  countChange(draft, row.output, output);
   patchRow(draft, seq, { output, unusable: !checked.ok });
 }
 

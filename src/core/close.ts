@@ -17,6 +17,7 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
   }
   record.interruptions = 0;
   if (why === "late_result" && record.snapshot?.status !== "active") return null;
+  if (why === "missing_artifact" && record.snapshot?.status === "done" && record.unwind === null) return null;
   const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
   const ends = record.unwind?.ends ?? (record.cancel === null ? endsBy(cause) : "cancelled");
   const { now } = draft.input;

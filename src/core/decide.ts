@@ -15,11 +15,13 @@ import { probed } from "./find-out.ts";
 import { finish } from "./finish.ts";
 import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
+import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { keepProgress } from "./progress.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
+import { sizeOf } from "./size.ts";
 import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
 import { takeTool } from "./tools.ts";
 import { beginMachine, feed } from "./turn.ts";
@@ -66,6 +68,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     interruptions: 0,
     seen: 0,
     attributes: {},
+    bytes: sizeOf(input.input),
     createdAt: input.now,
     startAt: input.startAt,
     endedAt: null,
@@ -78,6 +81,10 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
 export function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision {
   const draft = draftOf(run, input);
   hear(draft, facts);
+  if (run.missing !== undefined) {
+    holdMissing(draft, run.missing, facts);
+    return finish(draft);
+  }
   const isOver = hasEnded(run.record.status);
   if (isOver && !isReopened(draft, facts)) return finish(draft);
   takeControls(draft);

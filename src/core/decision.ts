@@ -81,7 +81,7 @@ export interface ToolAsk {
   readonly input: Json;
 }
 
-/** Bounds and waits of the engine that decisions depend on, in ms (design section 5, Defaults). */
+/** Bounds and waits of the engine that decisions depend on, in ms unless the name says otherwise (design section 5). */
 export interface DecideSettings {
   readonly startWithinMs: number;
   readonly abortGraceMs: number;
@@ -90,6 +90,8 @@ export interface DecideSettings {
   readonly barrierMs: number;
   /** How long a row waits for the owner of its intent before a person is asked. */
   readonly intentWaitMs: number;
+  /** The most a run may hold in inputs and outputs. */
+  readonly maxRunBytes: number;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */

@@ -9,9 +9,10 @@ import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { mayTryAgain } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
-import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
+import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
+import { overBudget } from "./size.ts";
 import { hasOpenTools } from "./tools.ts";
 import { causeOf, takesFailure, tell } from "./turn.ts";
 import { pivotHappened, startUnwind } from "./unwind-start.ts";
@@ -45,7 +46,7 @@ function announce(draft: Draft, row: Row): void {
   switch (row.call.state) {
     case "reused":
     case "succeeded":
-      return row.unusable ? askAboutOutput(draft, row) : tellSuccess(draft, row);
+      return row.unusable ? askAboutOutput(draft, row) : tellInBudget(draft, row);
     case "not_applied":
       return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tellOf(draft, row);
     case "unknown":
@@ -62,6 +63,13 @@ function announce(draft: Draft, row: Row): void {
 function tellOf(draft: Draft, row: Row): void {
   if (row.tool === null) return tell(draft, row);
   patchRow(draft, row.seq, { told: hasOutput(row.call) ? "outcome" : "failure" });
+}
+
+/** An output with which the run holds too much is recorded; nothing follows from it before somebody has looked. */
+function tellInBudget(draft: Draft, row: Row): void {
+  const problem = overBudget(draft, draft.record.bytes);
+  if (problem === null) tellSuccess(draft, row);
+  else askAboutSize(draft, row, problem);
 }
 
 function tellSuccess(draft: Draft, row: Row): void {

@@ -1,8 +1,19 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
+export {
+  type ArtifactKey,
+  type Artifacts,
+  MissingArtifact,
+  missingIn,
+  type ReplaceValue,
+  summaryOf,
+  type ValuePlace,
+  withRecordValues,
+  withRowValues,
+} from "./artifacts.ts";
 export { type Commit, evolve, listingsOf, openListing, parkedListing, structureName } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
-export { digestOf, hashOf, structureHashOf } from "./digest.ts";
+export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
 export { idPattern, operationId } from "./ids.ts";
@@ -14,6 +25,7 @@ export type * from "./ports.ts";
 export { type Resume, resumeOf } from "./resume.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export { sizeOf } from "./size.ts";
 export { type ToolAnswer, toolAnswer } from "./tools.ts";
 export { objectionToUndo } from "./undo.ts";
 export { isDriven, unservedBy } from "./unserved.ts";

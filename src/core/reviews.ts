@@ -9,6 +9,7 @@ import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts"
 import { poisonLimit } from "./outcome.ts";
 import { callOf, isImpatient, mayRepeat, type Side } from "./rows.ts";
 import type { Call, Review, ReviewReason, Row, RowIntent, Verb } from "./run.ts";
+import { sizeOf } from "./size.ts";
 
 /**
  * Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. `verbs`
@@ -115,6 +116,13 @@ export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void 
 export function askAboutOutput(draft: Draft, { seq, step, call }: Row): void {
   const message = `${step} succeeded, but its output does not fit its schema: ${whyOf(call)}`;
   ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve"]);
+}
+
+/** It happened, and with its output the run holds too much. `retry` looks again, `resolve` puts a smaller one in its place. */
+export function askAboutSize(draft: Draft, { seq, step, output }: Row, problem: string): void {
+  const message = `${step} succeeded and its output (${sizeOf(output)} bytes) is recorded, but ${problem}`;
+  const verbs: readonly Verb[] = ["retry", "resolve"];
+  park(draft, { reason: "defect", message, seq, side: "action", evidence: null, verbs });
 }
 
 function ask(draft: Draft, { seq, side }: Place, reason: ReviewReason, message: string, verbs: readonly Verb[]): void {

@@ -294,6 +294,8 @@ export interface RunRecord {
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;
+  /** Bytes of its input and of the inputs and outputs of its rows, as JSON (`size.ts`). */
+  readonly bytes: number;
   readonly createdAt: number;
   readonly startAt: number;
   readonly endedAt: number | null;
@@ -307,7 +309,16 @@ export interface RunRecord {
  */
 export type Taken =
   | {
-      readonly what: "created" | "begun" | "resumed" | "parked" | "unwinding" | "ended" | "defect" | "refused";
+      readonly what:
+        | "created"
+        | "begun"
+        | "resumed"
+        | "parked"
+        | "unwinding"
+        | "ended"
+        | "defect"
+        | "refused"
+        | "missing";
       readonly note?: string;
     }
   | {
@@ -432,11 +443,24 @@ export type VerbCommand =
   | { readonly verb: "compensate"; readonly reason: string }
   | { readonly verb: "close"; readonly reason: string };
 
+/** A value that is kept outside the store and cannot be had. */
+export interface MissingValue {
+  /** In plain words: which value of what. */
+  readonly where: string;
+  /** SHA-256 of its content, in hex. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** `no_store`: this process was not told where such values are kept. */
+  readonly why: "gone" | "damaged" | "no_store";
+}
+
 /** A run as its driver holds it: record, whole ledger (row seq at index seq - 1), and the inbox, oldest first. */
 export interface Run {
   readonly record: RunRecord;
   readonly rows: readonly Row[];
   readonly inbox: readonly InboxEntry[];
+  /** Values that were not there when the run was acquired (`hold.ts`). Absent where none is missing. */
+  readonly missing?: readonly MissingValue[];
 }
 
 /** Has it ended? An ended run is moved only by a late result or an undo. */

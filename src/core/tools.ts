@@ -13,6 +13,7 @@ import { hashOf } from "./digest.ts";
 import { type Draft, note, patchRow, rowAt, stepOf } from "./draft.ts";
 import { addRow, keyOf } from "./new-row.ts";
 import type { Failure, Row, Run } from "./run.ts";
+import { countChange } from "./size.ts";
 
 /** What an action is answered. */
 export type ToolAnswer =
@@ -94,6 +95,7 @@ function count(draft: Draft, { seq, tool }: Row): void {
 
 function addTool(draft: Draft, parent: Row, step: StepSpec, ask: ToolAsk, key: Json): void {
   const { region, regionEntry, seq } = parent;
+  countChange(draft, null, ask.input);
   const tool = { parent: seq, match: matchOf(step, ask), asks: 1 };
   note(draft, {
     what: "tool",

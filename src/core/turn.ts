@@ -11,6 +11,7 @@ import { addRow, keyOf } from "./new-row.ts";
 import { park } from "./reviews.ts";
 import { hasOutput, isAwaited } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
+import { overBudget, sizeOf } from "./size.ts";
 import { stopAction } from "./stop.ts";
 import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
 
@@ -89,6 +90,8 @@ interface Plan {
   readonly step: StepSpec;
   readonly input: Json;
   readonly key: Json;
+  /** What the run holds with this input. */
+  readonly bytes: number;
 }
 type Problem = Pick<Extract<Turn, { ok: false }>, "where" | "defect">;
 
@@ -103,13 +106,16 @@ const unasked: Asked = { row: null, event: null };
 function apply(draft: Draft, turn: Turn, asked: Asked): boolean {
   if (!turn.ok) return parkDefect(draft, turn, asked);
   const plans: Plan[] = [];
+  let { bytes } = draft.record;
   for (const effect of turn.effects) {
     if (effect.type !== "start") continue;
-    const plan = planOf(draft, effect);
+    const plan = planOf(draft, effect, bytes);
     if ("defect" in plan) return parkDefect(draft, plan, asked);
     plans.push(plan);
+    bytes = plan.bytes;
   }
   draft.record.snapshot = turn.state;
+  draft.record.bytes = bytes;
   countEntries(draft, turn.entered);
   // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
   const keepsStops = turn.ended === null || turn.ended.how === "completed";
@@ -131,7 +137,8 @@ function parkDefect(draft: Draft, { where, defect }: Problem, { row, event }: As
   return false;
 }
 
-function planOf(draft: Draft, start: Start): Plan | Problem {
+/** `held`: what the run holds before it. */
+function planOf(draft: Draft, start: Start, held: number): Plan | Problem {
   const step = draft.input.machine.saga.steps[start.step];
   if (step === undefined) return { where: start.invoke, defect: `the saga has no step named ${start.step}` };
   const where = `input of ${start.step}`;
@@ -141,7 +148,9 @@ function planOf(draft: Draft, start: Start): Plan | Problem {
   if (!checked.ok) return { where, defect: checked.problem };
   const key = keyOf(step, json.value, null);
   if (!key.ok) return { where: start.step, defect: key.problem };
-  return { start, step, input: json.value, key: key.value };
+  const bytes = held + sizeOf(json.value);
+  const tooLarge = overBudget(draft, bytes);
+  return tooLarge === null ? { start, step, input: json.value, key: key.value, bytes } : { where, defect: tooLarge };
 }
 
 function countEntries(draft: Draft, entered: readonly string[]): void {

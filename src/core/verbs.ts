@@ -5,6 +5,7 @@
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
 import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
+import { summaryOf } from "./artifacts.ts";
 import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
@@ -17,6 +18,7 @@ import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
 import type { Cause, InboxBody, InboxEntry, Review, Row, Undo, VerbCommand } from "./run.ts";
+import { countChange, overBudget, sizeOf } from "./size.ts";
 import { blockedBy } from "./take-over.ts";
 import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
@@ -47,10 +49,15 @@ export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand):
   const isAllowed = review.verbs.includes(command.verb);
   draft.record.review = null;
   const refusal = `${command.verb} is not allowed here, but ${review.verbs.join(", ")}`;
-  const problem = isAllowed ? carryOut(draft, review, command, entry.by) : refusal;
+  const problem = isAllowed ? (missingFor(draft, command) ?? carryOut(draft, review, command, entry.by)) : refusal;
   if (problem !== null) return parkAgain(draft, review, problem);
   // What had made it park behind a pivot is mended, or comes up again by itself.
   if (review.reason === "after_pivot" && !givesUp.has(command.verb)) draft.record.cause = null;
+}
+
+/** Why nothing can be done before values are back; `close` needs none. */
+function missingFor({ before: { missing } }: Draft, { verb }: VerbCommand): Problem {
+  return missing === undefined || verb === "close" ? null : summaryOf(missing);
 }
 
 /** The verbs after which the run ends for the cause it has. */
@@ -222,6 +229,11 @@ function changeInput(draft: Draft, place: Place, input: Json): Problem {
     return "it would be another effect, with another intent: start another run for it";
   // A place on that side is one of a row that has a compensation.
   const undo = row.undo as Undo;
+  if (place.side === "action") {
+    const tooLarge = overBudget(draft, draft.record.bytes + sizeOf(input) - sizeOf(row.input));
+    if (tooLarge !== null) return `the input is too large: ${tooLarge}`;
+    countChange(draft, row.input, input);
+  }
   // How far it had come was said of the old input.
   patchRow(draft, place.seq, place.side === "action" ? { input, progress: null } : { undo: { ...undo, input } });
   return null;

@@ -6,6 +6,7 @@
  * Invariant: J1 a call is never judged safer here than the engine would treat it.
  */
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
+import { MissingArtifact, missingIn, missingInWords } from "./artifacts.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { fateOfUnknown } from "./owed.ts";
@@ -144,7 +145,9 @@ function judgeOpen(it: Case): Judgement {
   if (side === "undo" && step.compensation === null) {
     return { course: "refuse", reason: `${row.step} has no compensation in the saga as it is here` };
   }
-  const input = decodeInput(step, inputOf(row, side));
+  const recorded = inputOf(row, side);
+  if (recorded instanceof MissingArtifact) return { course: "refuse", reason: "its recorded input is missing" };
+  const input = decodeInput(step, recorded);
   if (!input.ok) return { course: "refuse", reason: `its recorded input does not fit its schema: ${input.problem}` };
   if (isStuck(call)) return { course: "human", reason: "it stops its workers, or cannot be called as it is" };
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
@@ -229,8 +232,13 @@ const worst: readonly (readonly [Course, Verdict])[] = [
   ["repeat", "RETRY_SAFE"],
 ];
 
-function sumUp({ record, machine }: Judged, calls: readonly CallVerdict[]): Pick<RunVerdict, "verdict" | "reasons"> {
+function sumUp(
+  { record, rows, machine }: Judged,
+  calls: readonly CallVerdict[],
+): Pick<RunVerdict, "verdict" | "reasons"> {
   if (hasEnded(record.status)) return { verdict: "RESUME_SAFE", reasons: [`it has ended (${record.status})`] };
+  const missing = missingIn(record, rows);
+  if (missing.length > 0) return { verdict: "BLOCKED", reasons: missing.map(missingInWords) };
   if (machine === null) {
     const saga = `${record.saga} version ${record.version} with structure ${record.hash}`;
     return { verdict: "BLOCKED", reasons: [`the saga is not here: ${saga}`] };

@@ -22,6 +22,7 @@ export interface Attention {
 }
 
 export function attentionOf(draft: Draft): Attention {
+  if (draft.before.missing !== undefined) return resting;
   const { turns, calls, offers, remote } = timesOf(draft);
   const { now, settings } = draft.input;
   const own = Math.min(turns, calls);
@@ -33,6 +34,9 @@ export function attentionOf(draft: Draft): Attention {
     due: orNull(Math.min(own, offers, remote)),
   };
 }
+
+/** What waits for a person alone. */
+const resting: Attention = { hold: false, wanted: null, due: null };
 
 function orNull(time: number): number | null {
   return Number.isFinite(time) ? time : null;

@@ -2,7 +2,7 @@
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
 import type { Clock, Facts, Ids, Machine, RunRecord, Store, WakeUp, WakeUps } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import { isUnavailable, RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
 import type { Leases } from "./lease.ts";
@@ -109,7 +109,7 @@ export async function untilAnswered<Answer>(
     } catch (error) {
       trouble(context, where, error);
       if (context.isOver()) return null;
-      if (error instanceof RepriseError && error.code !== "STORE_UNAVAILABLE") throw error;
+      if (error instanceof RepriseError && !isUnavailable(error)) throw error;
       await pause(context.clock, delay);
       delay = Math.min(delay * 2, resendMs.most);
     }

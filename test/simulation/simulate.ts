@@ -46,6 +46,7 @@ export const settings: EngineSettings = {
   deadLetterSweepMs: 30_000,
   shutdownMs: 5_000,
   maxPayloadBytes: 256 * 1024,
+  maxRunBytes: 64_000_000,
 };
 
 export interface SeedOptions {

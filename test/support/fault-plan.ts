@@ -111,6 +111,8 @@ export const settings: Settings = {
   intentWaitMs: 10_000,
   shutdownMs: 3_000,
   maxPayloadBytes: 65_536,
+  maxRunBytes: 64_000_000,
+  artifactThresholdBytes: 32_000,
 };
 
 /** Counts how often each point is passed, and carries the plan out. */

@@ -53,6 +53,7 @@ export const settings = {
   quiesceMs: 5_000,
   intentWaitMs: 60_000,
   barrierMs: 1_500,
+  maxRunBytes: 64_000_000,
 };
 
 export class Play {

@@ -46,6 +46,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     interruptions: 0,
     seen: 0,
     attributes: {},
+    bytes: 0,
     createdAt,
     startAt: createdAt,
     endedAt: null,

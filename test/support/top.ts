@@ -4,6 +4,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Fact } from "../../src/core/index.ts";
 import {
+  type Artifacts,
   type Client,
   type CreateWorkerOptions,
   createClient,
@@ -28,10 +29,12 @@ export interface Top {
 export interface Place {
   readonly redis: string;
   readonly shards: number;
+  /** Where large values are kept, if not in Redis. */
+  readonly artifacts?: Artifacts | undefined;
 }
 
 /** A client and a world; everything is stopped when the test has finished. */
-export function topAt({ redis, shards }: Place, sagas: readonly Saga[], world = new FakeWorld()): Top {
+export function topAt({ redis, shards, ...kept }: Place, sagas: readonly Saga[], world = new FakeWorld()): Top {
   const namespace = `t${randomBytes(6).toString("hex")}`;
   const troubles: string[] = [];
   const facts: Fact[] = [];
@@ -40,7 +43,7 @@ export function topAt({ redis, shards }: Place, sagas: readonly Saga[], world = 
     if (fact.fact === "trouble") troubles.push(`${fact.where}: ${fact.message}`);
   };
   const replica = () => {
-    const client = createClient({ redis, namespace, shards, sagas, facts: { emit } });
+    const client = createClient({ redis, namespace, shards, sagas, facts: { emit }, ...kept });
     onTestFinished(() => client.close());
     return client;
   };
@@ -62,6 +65,7 @@ export function topAt({ redis, shards }: Place, sagas: readonly Saga[], world = 
         services: worldClient(world),
         facts: { emit },
         log: () => undefined,
+        ...kept,
       };
       const worker = createWorker({ ...shared, ...options, settings });
       onTestFinished(() => worker.stop());

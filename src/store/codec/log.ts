@@ -34,6 +34,7 @@ const plainLetters = lettersOf<PlainTaken>({
   ended: "E",
   defect: "D",
   refused: "X",
+  missing: "M",
 });
 
 const entry = shapeOf<Omit<LogEntry, "revision">>({
@@ -67,6 +68,7 @@ function packTaken(taken: Taken): unknown {
     case "ended":
     case "defect":
     case "refused":
+    case "missing":
       return plainLetters.letterOf(taken.what) + (taken.note === undefined ? "" : `:${taken.note}`);
     case "sent":
     case "offered":

@@ -63,6 +63,7 @@ const record = shapeOf<Told>({
   interruptions: { short: "ir", usual: zero },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
+  bytes: { short: "by", usual: zero },
   createdAt: { short: "t" },
   startAt: { short: "ts", usual: (whole) => whole.createdAt },
   endedAt: { short: "te", usual: nothing },

@@ -37,6 +37,7 @@ export const settings: EngineSettings = {
   inlineWaitMs: 2_000,
   shutdownMs: 10_000,
   maxPayloadBytes: 100_000,
+  maxRunBytes: 64_000_000,
 };
 
 /** Ids that are the same every time. */
