@@ -62,6 +62,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     paused: false,
     unwind: null,
     interruptions: 0,
+    replays: 0,
     seen: 0,
     attributes: {},
     createdAt: input.now,

@@ -241,6 +241,8 @@ export interface RunRecord {
   readonly unwind: Unwind | null;
   /** Owner deaths with no row sent, since the last outcome (poison). */
   readonly interruptions: number;
+  /** Plans executed on it, and on the run that it replays. */
+  readonly replays: number;
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;
@@ -283,7 +285,14 @@ export type Taken =
       readonly payload: Json;
       readonly forbidden?: true;
     }
-  | { readonly what: "verb"; readonly verb: Verb; readonly review: number; readonly by: string; readonly payload: Json }
+  | {
+      readonly what: "verb";
+      readonly verb: Verb;
+      readonly review: number;
+      readonly by: string;
+      readonly payload: Json;
+      readonly plan?: string;
+    }
   | {
       /** An `undo` that was not done is `refused`, which then follows at once and says why. */
       readonly what: "control";
@@ -291,6 +300,7 @@ export type Taken =
       readonly by: string;
       readonly reason: string;
       readonly despitePivot?: true;
+      readonly plan?: string;
     }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
   | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
@@ -337,12 +347,20 @@ export type CallResult =
   | { readonly kind: "not_called"; readonly reason: string }
   | { readonly kind: "defect"; readonly message: string };
 
+/** What a request was decided on; absent where nobody said. */
+export interface Shown {
+  /** It counts for this revision alone. */
+  readonly revision?: number;
+  /** The plan that it executes. */
+  readonly plan?: string;
+}
+
 export type InboxBody =
   | { readonly type: "event"; readonly event: string; readonly payload: Json }
   | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
   | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
-  | { readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean }
-  | { readonly type: "verb"; readonly verb: VerbCommand }
+  | ({ readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean } & Shown)
+  | ({ readonly type: "verb"; readonly verb: VerbCommand } & Shown)
   | {
       readonly type: "settle" | "late";
       readonly seq: number;

@@ -44,6 +44,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     paused: false,
     unwind: null,
     interruptions: 0,
+    replays: 0,
     seen: 0,
     attributes: {},
     createdAt,

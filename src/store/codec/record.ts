@@ -61,6 +61,7 @@ const record = shapeOf<Told>({
   paused: { short: "pa", usual: no },
   unwind: { short: "uw", usual: nothing },
   interruptions: { short: "ir", usual: zero },
+  replays: { short: "rp", usual: zero },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   createdAt: { short: "t" },
