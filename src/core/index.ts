@@ -15,6 +15,7 @@ export type * from "./ports.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";
 export { objectionToUndo } from "./undo.ts";
 export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind-preview.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

@@ -17,14 +17,17 @@ import type {
   OwnerRef,
   PermitCommand,
   PublishIntentCommand,
+  PutPlanCommand,
   RegisteredSaga,
   RunRecord,
   RunRef,
   SendCommand,
   Store,
+  TakePlanCommand,
   Timed,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import type { Json } from "../saga/index.ts";
 import {
   answers,
   byPlace,
@@ -35,12 +38,13 @@ import {
   pageLimit,
   summaryOf,
 } from "./cursor.ts";
-import { assertPlace, listingKey, memberOf, openListing, shardOfMember } from "./keys.ts";
+import { assertPlace, listingKey, memberOf, openListing, planPlace, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { acquire, commit, create, release, renew } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
+import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
 
 export interface MemoryStoreOptions {
@@ -160,6 +164,22 @@ class MemoryStore implements Store {
     );
   }
 
+  async putPlan(command: PutPlanCommand) {
+    return this.#inPlan(command.id, ({ plans }, member, now) => putPlan(plans, member, command, now));
+  }
+
+  async getPlan(id: string) {
+    return this.#inPlan(id, ({ plans }, member, now) => getPlan(plans, member, now));
+  }
+
+  async takePlan(command: TakePlanCommand) {
+    return this.#inPlan(command.id, ({ plans }, member, now) => takePlan(plans, member, command, now));
+  }
+
+  async noteResult(id: string, item: number, result: Json) {
+    return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
+  }
+
   async hello({ owner, serverId, pulse }: OwnerRef): Promise<void> {
     for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
   }
@@ -264,6 +284,11 @@ class MemoryStore implements Store {
     queueMicrotask(() => {
       for (const listener of this.#listeners) listener({ tenant, id }, revision, status);
     });
+  }
+
+  #inPlan<Answer extends object>(id: string, move: (shard: Shard, member: string, now: number) => Answer) {
+    const member = memberOf(planPlace(id));
+    return this.#in(shardOfMember(member, this.shards), (shard, now) => move(shard, member, now));
   }
 
   #in<Answer extends object>(shard: number, move: (shard: Shard, now: number) => Answer): Timed<Answer> {

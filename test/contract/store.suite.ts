@@ -14,6 +14,7 @@ import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
+import { planContract } from "./suite/plans.ts";
 
 const parts = {
   create: createContract,
@@ -24,6 +25,7 @@ const parts = {
   permits: permitContract,
   owners: ownerContract,
   intents: intentContract,
+  plans: planContract,
   listings: listingContract,
 } as const;
 
