@@ -19,6 +19,7 @@ export interface Settings {
   readonly quiesceMs: number;
   readonly shutdownMs: number;
   readonly maxPayloadBytes: number;
+  readonly maxReplays: number;
 }
 
 /** What a process is told by its environment. */
@@ -148,6 +149,12 @@ const settingVariables = {
     about: "largest input, output or event",
     schema: whole(1, 2 ** 29),
     standard: "1000000",
+  },
+  maxReplays: {
+    name: "REPRISE_MAX_REPLAYS",
+    about: "replay plans executed on one run",
+    schema: whole(1, 1_000),
+    standard: "10",
   },
 } as const satisfies Readonly<Record<keyof Settings, Variable>>;
 

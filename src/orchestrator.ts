@@ -80,7 +80,12 @@ export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
   const client = connectedClient(
     { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes: base.settings.maxPayloadBytes },
+    {
+      namespace: base.namespace,
+      sagas: base.sagas,
+      maxPayloadBytes: base.settings.maxPayloadBytes,
+      maxReplays: base.settings.maxReplays,
+    },
   );
   return {
     ...client,

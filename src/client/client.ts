@@ -8,6 +8,7 @@ import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import { ConnectedRun, type RunHandle } from "./handle.ts";
+import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -56,6 +57,13 @@ export interface Client {
   list(query?: PageQuery & { readonly status?: RunStatus }): Promise<ListPage>;
   /** Runs that are parked for a person. */
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
+  /**
+   * Executes a plan that `run.plan` made: once, and only while the run lies there as it did.
+   *
+   * @throws RepriseError PLAN_GONE, PLAN_TAKEN (naming who), PLAN_REFUSED (it is not safe and `override` does not say why it
+   * is meant; or the run was replayed too often), STALE_REVISION, REVIEW_TAKEN, INPUT_INVALID.
+   */
+  executePlan(planId: string, options: ExecuteOptions): Promise<Replayed>;
   close(): Promise<void>;
 }
 
@@ -88,6 +96,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
       const { runs, cursor } = await list({ ...query, status: "needs_review" });
       return { runs: runs.flatMap(parkedOf), cursor };
     },
+    executePlan: (id, given) => executePlan(connection, id, given),
     close: () => connection.close(),
   };
 }

@@ -3,6 +3,7 @@ export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunO
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
+export type { ExecuteOptions, PlanOptions, Replayed } from "./replay.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { UndoOptions } from "./undo.ts";
 export type { LedgerRow, RunView } from "./view.ts";

@@ -54,10 +54,19 @@ export interface Wanted extends StartOptions {
   readonly input: unknown;
 }
 
+/** What a run is told of the one that it replays. */
+type Replay = Pick<BeginInput, "replays" | "replayOf">;
+
 /** Starts one run. Throws RUN_CONFLICT beside what `checked` throws. */
-export async function startOne(connection: Connection, saga: Saga, wanted: Wanted): Promise<Started> {
+export async function startOne(
+  connection: Connection,
+  saga: Saga,
+  wanted: Wanted,
+  replay: Replay = {},
+): Promise<Started> {
   const store = await connection.store();
-  const command = commandOf(connection, saga, checked(connection, saga, wanted, await connection.storeNow()));
+  const start = checked(connection, saga, wanted, await connection.storeNow());
+  const command = commandOf(connection, saga, { ...start, ...replay });
   const answer = await store.create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
@@ -96,7 +105,7 @@ export async function startAll(
 }
 
 /** A start that may be written. */
-type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "startAt">;
+type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "startAt"> & Replay;
 
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
 function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {

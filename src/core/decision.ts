@@ -6,7 +6,7 @@ import type { Json } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
-import type { CallResult, InboxEntry, Run } from "./run.ts";
+import type { CallResult, InboxEntry, ReplayOf, Run } from "./run.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =
@@ -122,4 +122,7 @@ export interface BeginInput {
   readonly now: number;
   /** Not before this store time. */
   readonly startAt: number;
+  /** Of a run that replays another one. */
+  readonly replays?: number;
+  readonly replayOf?: ReplayOf;
 }

@@ -207,6 +207,18 @@ export interface Unwind {
   readonly despitePivot: boolean;
 }
 
+/** Where a run comes from that replays another one. */
+export interface ReplayOf {
+  readonly mode: "new_run";
+  /** Id of the other run, in the same tenant, and its revision then. */
+  readonly run: string;
+  readonly revision: number;
+  /** The plan that was executed, by whom and why. */
+  readonly plan: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** The run record: everything about a run but its rows, its log and its inbox. */
 export interface RunRecord {
   readonly format: 1;
@@ -243,6 +255,8 @@ export interface RunRecord {
   readonly interruptions: number;
   /** Plans executed on it, and on the run that it replays. */
   readonly replays: number;
+  /** The run that this one replays; `null`: it was started for itself. */
+  readonly replayOf: ReplayOf | null;
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;

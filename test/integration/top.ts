@@ -5,6 +5,7 @@ import { inject, onTestFinished } from "vitest";
 import type { Fact } from "../../src/core/index.ts";
 import {
   type Client,
+  type CreateClientOptions,
   type CreateWorkerOptions,
   createClient,
   createWorker,
@@ -16,6 +17,8 @@ import { FakeWorld, worldClient } from "../../src/testing/index.ts";
 export interface Top {
   readonly namespace: string;
   readonly client: Client;
+  /** A client like this one, with other settings; closed when the test has finished. */
+  another(settings: CreateClientOptions["settings"]): Client;
   readonly world: FakeWorld;
   readonly troubles: readonly string[];
   readonly facts: readonly Fact[];
@@ -33,7 +36,8 @@ export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
     facts.push(fact);
     if (fact.fact === "trouble") troubles.push(`${fact.where}: ${fact.message}`);
   };
-  const client = createClient({ redis, namespace, shards, sagas, facts: { emit } });
+  const place = { redis, namespace, shards, sagas, facts: { emit } };
+  const client = createClient(place);
   onTestFinished(async () => {
     await client.close();
     world.close();
@@ -41,6 +45,11 @@ export function top(sagas: readonly Saga[], world = new FakeWorld()): Top {
   return {
     namespace,
     client,
+    another: (settings) => {
+      const other = createClient({ ...place, settings });
+      onTestFinished(() => other.close());
+      return other;
+    },
     world,
     troubles,
     facts,

@@ -96,6 +96,7 @@ export const settings: Settings = {
   quiesceMs: 1_000,
   shutdownMs: 3_000,
   maxPayloadBytes: 65_536,
+  maxReplays: 10,
 };
 
 /** Counts how often each point is passed, and carries the plan out. */

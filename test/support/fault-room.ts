@@ -60,7 +60,7 @@ export class Room {
     };
     this.client = connectedClient(
       { ...ports, clock: systemClock, ids: systemIds(), facts },
-      { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes },
+      { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes, maxReplays: 10 },
     );
   }
 

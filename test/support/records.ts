@@ -45,6 +45,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     unwind: null,
     interruptions: 0,
     replays: 0,
+    replayOf: null,
     seen: 0,
     attributes: {},
     createdAt,

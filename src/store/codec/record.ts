@@ -62,6 +62,7 @@ const record = shapeOf<Told>({
   unwind: { short: "uw", usual: nothing },
   interruptions: { short: "ir", usual: zero },
   replays: { short: "rp", usual: zero },
+  replayOf: { short: "ro", usual: nothing },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   createdAt: { short: "t" },
