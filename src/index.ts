@@ -1,8 +1,15 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
 export {
+  type Batch,
+  type BatchFilter,
+  type BatchItem,
+  type BatchOptions,
+  type BatchReport,
   type CancelOptions,
   type Client,
+  type ExecuteBatchOptions,
   type ExecuteOptions,
+  type ItemResult,
   type LedgerRow,
   type ManyStart,
   type Operator,

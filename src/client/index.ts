@@ -1,4 +1,13 @@
 /** The door of the client: what applications and operators may ask. */
+export type {
+  Batch,
+  BatchFilter,
+  BatchItem,
+  BatchOptions,
+  BatchReport,
+  ExecuteBatchOptions,
+  ItemResult,
+} from "./batch.ts";
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";

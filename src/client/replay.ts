@@ -77,8 +77,18 @@ export interface Replayed {
 
 /** Throws RUN_NOT_FOUND, INPUT_INVALID, PAYLOAD_TOO_LARGE, ID_INVALID. */
 export async function plan(connection: Connection, run: RunRef, options: PlanOptions): Promise<ReplayPlan> {
+  const expiresAt = (await connection.storeNow()) + checkedExpiry(options.expiresIn, defaultExpiryMs);
+  return await planRun(connection, run, options, expiresAt);
+}
+
+/** The same, with the time at which it expires. */
+export async function planRun(
+  connection: Connection,
+  run: RunRef,
+  options: PlanOptions,
+  expiresAt: number,
+): Promise<ReplayPlan> {
   const judged = await judgedRun(connection, run);
-  const expiresAt = judged.now + checkedExpiry(options.expiresIn, defaultExpiryMs);
   const wish = wishOf(connection, judged, options);
   const made = planOf({ judged, wish, id: connection.ports.ids.next(), expiresAt });
   await keep(connection, made.id, made, expiresAt);

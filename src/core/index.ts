@@ -10,7 +10,7 @@ export * from "./intents.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export { machinesOf } from "./pinned.ts";
-export { type Execution, objectionToPlan, type PlanObjection, planOf, verbOf } from "./plan.ts";
+export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./plan.ts";
 export type * from "./ports.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
 export { inputOf } from "./rows.ts";

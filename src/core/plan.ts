@@ -131,7 +131,7 @@ export interface PlanObjection {
   readonly message: string;
 }
 
-export interface Execution {
+interface Execution {
   /** A person says that it is meant although it is not safe. */
   readonly override: boolean;
   /** Plans that may be executed on one run. */
