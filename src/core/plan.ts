@@ -160,10 +160,11 @@ export function objectionToPlan(
 
 /** Time alone makes a repeat unsafe (a key is forgotten), and a deploy takes a saga away. */
 function objectionOfTime(plan: ReplayPlan, now: ReplayPlan): PlanObjection | null {
-  const isSame = hashOf(requestJson(plan)) === hashOf(requestJson(now));
-  if (isSame && (now.safe || !plan.safe)) return null;
-  const why = now.problem ?? (now.unsafe.length > 0 ? now.unsafe.join("; ") : "something else would be done");
-  return { kind: "moved", message: `it would not do now what it said: ${why}` };
+  if (hashOf(requestJson(plan)) === hashOf(requestJson(now))) return null;
+  return {
+    kind: "moved",
+    message: `it would not do now what it said: ${now.problem ?? "something else would be done"}`,
+  };
 }
 
 function requestJson({ request }: ReplayPlan): Json {
