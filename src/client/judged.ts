@@ -6,8 +6,12 @@ import { notFound } from "./send.ts";
 /** A run that moves is read again this often before it is judged as read. */
 const snapshotTries = 10;
 
-/** Throws RUN_NOT_FOUND. */
-export async function judgedRun(connection: Connection, run: RunRef): Promise<Judged> {
+/** With its log where that is looked at. Throws RUN_NOT_FOUND. */
+export async function judgedRun(
+  connection: Connection,
+  run: RunRef,
+  { withLog = false }: { readonly withLog?: boolean } = {},
+): Promise<Judged> {
   const store = await connection.store();
   for (let tries = 1; ; tries += 1) {
     const record = await store.read(run);
@@ -16,6 +20,7 @@ export async function judgedRun(connection: Connection, run: RunRef): Promise<Ju
     if (tries < snapshotTries && (await store.read(run))?.revision !== record.revision) continue;
     const { namespace } = connection.options;
     const machine = connection.machineFor(record);
-    return { namespace, record, rows, machine, now: await connection.storeNow() };
+    const judged = { namespace, record, rows, machine, now: await connection.storeNow() };
+    return withLog ? { ...judged, log: await store.log(run, 1, record.revision) } : judged;
   }
 }

@@ -5,11 +5,15 @@
  * was taken and not sent is sent then. P3 what is sent counts for the revision that the plan was made for, and for no other.
  */
 import {
+  fork,
   type Judged,
+  listingsOf,
+  momentBefore,
   objectionToPlan,
   type PlanObjection,
   planOf,
   type ReplayPlan,
+  type ReplayRequest,
   type ReplayWish,
   type Row,
   type RunRef,
@@ -18,13 +22,13 @@ import {
   verbOf,
 } from "../core/index.ts";
 import { type ErrorCode, RepriseError } from "../errors.ts";
-import { type Checked, type Duration, decode, decodeInput, type Json, type Saga } from "../saga/index.ts";
+import { type Checked, type Duration, decode, decodeInput, type Json } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson, checkedReason, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 import { judgedRun } from "./judged.ts";
 import { sendVerb } from "./operator.ts";
 import { sendRequest } from "./send.ts";
-import { startOne } from "./start.ts";
+import { create, startOne } from "./start.ts";
 import { undoSlot } from "./undo.ts";
 
 const defaultExpiryMs = 15 * 60_000;
@@ -53,6 +57,15 @@ export type PlanOptions = Expiring &
         /** Of the new run; a new one unless given. */
         readonly id?: string;
         readonly input?: Json;
+      }
+    | {
+        /** What had happened before the step is reused; it and what follows are made anew. */
+        readonly mode: "fork";
+        readonly step: string;
+        /** Which of its rows; the last one unless given. */
+        readonly occurrence?: number;
+        /** Of the new run; a new one unless given. */
+        readonly id?: string;
       }
   );
 
@@ -88,7 +101,7 @@ export async function planRun(
   options: PlanOptions,
   expiresAt: number,
 ): Promise<ReplayPlan> {
-  const judged = await judgedRun(connection, run);
+  const judged = await judgedRun(connection, run, { withLog: options.mode === "fork" });
   const wish = wishOf(connection, judged, options);
   const made = planOf({ judged, wish, id: connection.ports.ids.next(), expiresAt });
   await keep(connection, made.id, made, expiresAt);
@@ -124,8 +137,12 @@ function wishOf(connection: Connection, judged: Judged, options: PlanOptions): R
       );
       return { mode: "retry_step", seq: row.seq, ...input };
     }
+    case "fork": {
+      const { seq } = rowOf(judged, options.step, options.occurrence);
+      return { mode: "fork", id: newId(connection, options.id), seq };
+    }
     case "new_run": {
-      const id = checkedId(options.id ?? connection.ports.ids.next(), "the run id");
+      const id = newId(connection, options.id);
       const schema = machine?.saga.input;
       const input = inputOf(connection, options.input, (json) =>
         schema === undefined ? unread : decode(schema, json),
@@ -133,6 +150,10 @@ function wishOf(connection: Connection, judged: Judged, options: PlanOptions): R
       return { mode: "new_run", id, ...input };
     }
   }
+}
+
+function newId({ ports }: Connection, id: string | undefined): string {
+  return checkedId(id ?? ports.ids.next(), "the run id");
 }
 
 function rowOf({ rows, record }: Judged, step: string, occurrence: number | undefined): Row {
@@ -168,7 +189,8 @@ export async function executePlan(connection: Connection, id: string, options: E
   const commandId = options.commandId ?? connection.ports.ids.next();
   const isOurs = kept.taken?.commandId === commandId;
   if (kept.taken !== null && !isOurs) throw taken(id, kept.taken);
-  const judged = await judgedRun(connection, { tenant: made.tenant, id: made.run });
+  const isFork = made.wish.mode === "fork";
+  const judged = await judgedRun(connection, { tenant: made.tenant, id: made.run }, { withLog: isFork });
   const { maxReplays } = connection.options;
   const objection = objectionToPlan(made, judged, { override: options.override !== undefined, maxReplays });
   // What this command has taken may have been sent already, and have moved the run.
@@ -208,33 +230,51 @@ async function send(connection: Connection, made: ReplayPlan, sending: Sending):
       return id;
     }
     case "start":
-      await startAnew(connection, made, { ...sending, ...request });
+    case "fork":
+      await begun(connection, made, { ...sending, request });
       return request.id;
   }
 }
 
-async function startAnew(
-  connection: Connection,
-  made: ReplayPlan,
-  { judged, objection, by, reason, id, input }: Sending & { readonly id: string; readonly input: Json },
-): Promise<void> {
-  const { record } = judged;
-  const { tenant, run, revision } = made;
-  if (objection !== null) {
-    // It was taken by this command: either it was sent then, or it is not sent any more.
-    if ((await (await connection.store()).read({ tenant, id })) === null) throw refused(made, objection);
-    return;
-  }
-  const replay = {
-    replays: record.replays + 1,
-    replayOf: { mode: "new_run", run, revision, plan: made.id, by, reason },
-  } as const;
-  const wanted = { id, tenant, input, priority: record.priority };
-  await startOne(connection, sagaOf(connection, judged), wanted, replay);
+interface Beginning extends Sending {
+  readonly request: Extract<ReplayRequest, { readonly type: "start" | "fork" }>;
 }
 
-function sagaOf(connection: Connection, { record }: Judged): Saga {
-  return connection.sagaOf(record.saga, record.version);
+/** The new run is there, by this plan: made now, or by an earlier attempt of the same command. */
+async function begun(connection: Connection, made: ReplayPlan, beginning: Beginning): Promise<void> {
+  const { objection, request } = beginning;
+  if (objection === null) await begin(connection, made, beginning);
+  const record = await (await connection.store()).read({ tenant: made.tenant, id: request.id });
+  if (record?.replayOf?.plan === made.id) return;
+  if (objection !== null) throw refused(made, objection);
+  throw new RepriseError("RUN_CONFLICT", `there is a run ${request.id} already, and it is none of this plan`, {
+    details: { plan: made.id, tenant: made.tenant, id: request.id },
+  });
+}
+
+async function begin(connection: Connection, made: ReplayPlan, beginning: Beginning): Promise<void> {
+  const { judged, by, reason, request, commandId } = beginning;
+  const { record } = judged;
+  const { id } = request;
+  if (request.type === "fork") return await beginFork(connection, made, { ...beginning, ...request });
+  const { tenant, run, revision } = made;
+  const replayOf = { mode: "new_run", run, revision, plan: made.id, by, reason } as const;
+  const wanted = { id, tenant, input: request.input, priority: record.priority };
+  const saga = connection.sagaOf(record.saga, record.version);
+  await startOne(connection, saga, wanted, { replays: record.replays + 1, replayOf, commandId });
+}
+
+async function beginFork(
+  connection: Connection,
+  made: ReplayPlan,
+  { judged, by, reason, commandId, id, seq }: Beginning & { readonly id: string; readonly seq: number },
+): Promise<void> {
+  const { machine, now } = judged;
+  const moment = machine === null ? null : momentBefore(judged, machine, seq);
+  // The plan was made anew a moment ago (`objectionToPlan`), and came to the same.
+  if (machine === null || moment === null || !moment.ok) throw refused(made, { kind: "moved", message: "it is gone" });
+  const first = fork({ judged, machine, start: moment.start, id, now, plan: made.id, by, reason });
+  await create(connection, { ...first, memberships: listingsOf(first.record), commandId });
 }
 
 function reasonOf({ reason, override }: ExecuteOptions): string {

@@ -55,7 +55,9 @@ export interface Wanted extends StartOptions {
 }
 
 /** What a run is told of the one that it replays. */
-type Replay = Pick<BeginInput, "replays" | "replayOf">;
+interface Replay extends Pick<BeginInput, "replays" | "replayOf"> {
+  readonly commandId?: string;
+}
 
 /** Starts one run. Throws RUN_CONFLICT beside what `checked` throws. */
 export async function startOne(
@@ -64,10 +66,13 @@ export async function startOne(
   wanted: Wanted,
   replay: Replay = {},
 ): Promise<Started> {
-  const store = await connection.store();
   const start = checked(connection, saga, wanted, await connection.storeNow());
-  const command = commandOf(connection, saga, { ...start, ...replay });
-  const answer = await store.create(command);
+  return await create(connection, commandOf(connection, saga, start, replay));
+}
+
+/** Sends the command and wakes the new run. Throws RUN_CONFLICT. */
+export async function create(connection: Connection, command: CreateCommand): Promise<Started> {
+  const answer = await (await connection.store()).create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
   if (answer.answer === "OK") await connection.wake([answer.wake]);
@@ -105,7 +110,7 @@ export async function startAll(
 }
 
 /** A start that may be written. */
-type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "startAt"> & Replay;
+type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "startAt">;
 
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
 function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {
@@ -125,9 +130,14 @@ function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number
   };
 }
 
-function commandOf(connection: Connection, saga: Saga, start: Start): CreateCommand {
-  const first = begin({ ...start, machine: machineOf(saga.spec), hash: structureHashOf(saga) });
-  return { ...first, memberships: listingsOf(first.record), commandId: connection.ports.ids.next() };
+function commandOf(
+  connection: Connection,
+  saga: Saga,
+  start: Start,
+  { commandId = connection.ports.ids.next(), ...replay }: Replay = {},
+): CreateCommand {
+  const first = begin({ ...start, ...replay, machine: machineOf(saga.spec), hash: structureHashOf(saga) });
+  return { ...first, memberships: listingsOf(first.record), commandId };
 }
 
 function startAtOf({ delay, startAt }: StartOptions, now: number): number {

@@ -5,6 +5,7 @@ export type * from "./decision.ts";
 export { digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
+export { fork, momentBefore } from "./fork.ts";
 export { idPattern, operationId } from "./ids.ts";
 export * from "./intents.ts";
 export { machineOf } from "./machine.ts";

@@ -9,6 +9,9 @@
  */
 import { decode, type Json, type SagaSpec } from "../saga/index.ts";
 import { hashOf } from "./digest.ts";
+import { momentBefore, objectionToReuse } from "./fork.ts";
+import { operationId } from "./ids.ts";
+import type { Machine } from "./machine-port.ts";
 import { planParked } from "./plan-parked.ts";
 import type { Proposal, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
 import { effectiveClass } from "./rows.ts";
@@ -17,7 +20,7 @@ import { hasEnded } from "./run.ts";
 import { objectionToUndo } from "./undo.ts";
 import { unwindPreview } from "./unwind-preview.ts";
 import { pivotIn } from "./unwind-start.ts";
-import { type Judged, verdictOf } from "./verdict.ts";
+import { type CallVerdict, type Judged, verdictOf } from "./verdict.ts";
 
 export interface PlanInput {
   readonly judged: Judged;
@@ -60,6 +63,8 @@ function propose(judged: Judged, wish: ReplayWish): Proposal {
       return planUndo(judged, machine.saga, wish.despitePivot);
     case "new_run":
       return planNewRun(judged, machine.saga, wish);
+    case "fork":
+      return planFork(judged, machine, wish);
   }
 }
 
@@ -91,7 +96,7 @@ function planNewRun(judged: Judged, saga: SagaSpec, wish: Extract<ReplayWish, { 
   const { calls } = verdictOf(judged);
   const checked = decode(saga.input, input);
   if (!checked.ok) return { request: null, problem: `the input does not fit: ${checked.problem}`, unsafe: [], calls };
-  const unsafe = [...mayGoOn(judged), ...rows.flatMap((row) => standing(row, saga))];
+  const unsafe = [...mayGoOn(judged), ...standing(rows, saga)];
   return { request: { type: "start", id: wish.id, input }, problem: null, unsafe, calls };
 }
 
@@ -99,15 +104,43 @@ function mayGoOn({ record }: Judged): readonly string[] {
   return hasEnded(record.status) ? [] : [`run ${record.id} is ${record.status} and may still go on by itself`];
 }
 
-/** An effect of the old run that is there, or may be, and that the new one knows nothing of. */
-function standing(row: Row, { steps }: SagaSpec): readonly string[] {
-  const { call, undo, seq } = row;
-  const step = steps[row.step];
-  const isHarmless = step !== undefined && effectiveClass(call, step) === "none";
-  const isGone = undo?.state === "done" || call.state === "not_applied" || call.state === "withdrawn";
-  if (isHarmless || isGone || call.firstSentRevision === null) return [];
-  const known = call.state === "succeeded" ? "happened and stands" : "may have happened";
-  return [`${row.step} (row ${seq}) ${known}: the new run makes it again`];
+/** Effects of the old run that are there, or may be, and that the new one knows nothing of. */
+function standing(rows: readonly Row[], saga: SagaSpec): readonly string[] {
+  return rows
+    .filter((row) => mayStand(row, saga))
+    .map(({ call, step, seq }) => {
+      const known = call.state === "succeeded" ? "happened and stands" : "may have happened";
+      return `${step} (row ${seq}) ${known}: the new run makes it again`;
+    });
+}
+
+function mayStand({ call, undo, step }: Row, { steps }: SagaSpec): boolean {
+  const spec = steps[step];
+  if (spec !== undefined && effectiveClass(call, spec) === "none") return false;
+  if (call.firstSentRevision === null) return false;
+  return undo?.state !== "done" && call.state !== "not_applied" && call.state !== "withdrawn";
+}
+
+// ---- from a step on
+
+function planFork(judged: Judged, machine: Machine, { id, seq }: Extract<ReplayWish, { mode: "fork" }>): Proposal {
+  const { record, rows, namespace } = judged;
+  const calls = verdictOf(judged).calls.filter(({ side }) => side === "action");
+  const cannot = (problem: string): Proposal => ({ request: null, problem, unsafe: [], calls });
+  const moment = momentBefore(judged, machine, seq);
+  if (!moment.ok) return cannot(moment.problem);
+  const { start } = moment;
+  const problem = objectionToReuse(rows, start);
+  if (problem !== null) return cannot(problem);
+  const isAnew = (of: { readonly seq: number }) => of.seq > start.rows || start.waits.includes(of.seq);
+  const told = calls.slice(0, start.rows).map((call): CallVerdict => {
+    if (!isAnew(call))
+      return { ...call, course: "reuse", reason: `it belongs to run ${record.id} and is not made again` };
+    const operation = operationId(namespace, { tenant: record.tenant, id }, { ...call, call: { generation: 1 } });
+    return { ...call, course: "call", operationId: operation, reason: "the fork begins here, and makes it anew" };
+  });
+  const unsafe = [...mayGoOn(judged), ...standing(rows.filter(isAnew), machine.saga)];
+  return { request: { type: "fork", id, seq }, problem: null, unsafe, calls: told };
 }
 
 // ---- executing

@@ -30,6 +30,8 @@ export interface LeaseRef {
 export interface CreateCommand {
   readonly record: RunRecord;
   readonly log: LogEntry;
+  /** The ledger of a run that begins with one, without a gap; none unless given. */
+  readonly rows?: readonly Row[];
   readonly memberships: readonly string[];
   /** Idempotent by it: the same command again is answered `DUP`. */
   readonly commandId: string;

@@ -15,7 +15,9 @@ export type ReplayWish =
   /** What it did is undone. */
   | { readonly mode: "compensate_only"; readonly despitePivot: boolean }
   /** The same saga once more, as another run with this id. */
-  | { readonly mode: "new_run"; readonly id: string; readonly input?: Json };
+  | { readonly mode: "new_run"; readonly id: string; readonly input?: Json }
+  /** Another run with this id, from where this one stood before it asked for a row; what had happened by then is reused. */
+  | { readonly mode: "fork"; readonly id: string; readonly seq: number };
 
 export type ReplayMode = ReplayWish["mode"];
 
@@ -28,7 +30,8 @@ export type ReplayRequest =
       readonly input?: Json;
     }
   | { readonly type: "undo"; readonly despitePivot: boolean }
-  | { readonly type: "start"; readonly id: string; readonly input: Json };
+  | { readonly type: "start"; readonly id: string; readonly input: Json }
+  | { readonly type: "fork"; readonly id: string; readonly seq: number };
 
 /** What a mode comes to for a run as it lies there. */
 export interface Proposal {

@@ -208,8 +208,25 @@ export interface Unwind {
 }
 
 /** Where a run comes from that replays another one. */
-export interface ReplayOf {
-  readonly mode: "new_run";
+export type ReplayOf = Origin & ({ readonly mode: "new_run" } | { readonly mode: "fork"; readonly start: ForkStart });
+
+/** A timer with what it waits for, not yet set. */
+export interface StartTimer {
+  readonly id: string;
+  readonly delayMs: number;
+  readonly event: Timer["event"];
+}
+
+/** Where the other run stood when a fork of it began there. */
+export interface ForkStart {
+  readonly snapshot: MachineState;
+  /** Rows that the ledger began with, and those of them that the machine waited for. */
+  readonly rows: number;
+  readonly waits: readonly number[];
+  readonly timers: readonly StartTimer[];
+}
+
+interface Origin {
   /** Id of the other run, in the same tenant, and its revision then. */
   readonly run: string;
   readonly revision: number;

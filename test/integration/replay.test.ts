@@ -353,3 +353,59 @@ describe("a verb", () => {
     expect(of.world.service("payments").counts()).toEqual({ arrivals: 2, effects: 1 });
   });
 });
+
+describe("a fork", () => {
+  test("begins before a step: what was before is not called again and never undone, the rest is made anew", async () => {
+    const of = await running();
+    const run = await of.client.start(purchase, input, { id: "r1" });
+    await run.result({ timeout: "10s" });
+    const plan = await run.plan({ mode: "fork", step: "mail", id: "r2" });
+    expect(plan.calls).toMatchObject([
+      { step: "charge", course: "reuse" },
+      { step: "mail", course: "call", operationId: `${of.namespace}/default/r2/mail/1` },
+    ]);
+    expect(plan.unsafe).toEqual(["mail (row 2) happened and stands: the new run makes it again"]);
+    await expect(of.client.executePlan(plan.id, ann)).rejects.toMatchObject({ code: "PLAN_REFUSED" });
+    await of.client.executePlan(plan.id, { ...ann, override: "the first one went to the wrong address" });
+    const next = of.client.run("r2");
+    await next.result({ timeout: "10s" });
+    expect(effectsOf(of.world)).toEqual(["payments.charge", "mail.send", "mail.send"]);
+    expect((await next.get()).output).toMatchObject({ charge: (await run.get()).output?.["charge" as never] });
+    expect(await next.get()).toMatchObject({ replays: 1, replayOf: { mode: "fork", run: "r1", by: "ann" } });
+    expect((await next.ledger())[0]?.undo).toMatchObject({ state: "kept", reason: expect.stringContaining("run r1") });
+
+    await next.undo({ by: "bob", reason: "enough" });
+    await until(async () => (await next.get()).status === "cancelled");
+    expect(effectsOf(of.world)).toEqual(["payments.charge", "mail.send", "mail.send"]);
+    await run.undo({ by: "bob", reason: "enough" });
+    await until(async () => (await run.get()).status === "cancelled");
+    expect(effectsOf(of.world)).toEqual(["payments.charge", "mail.send", "mail.send", "payments.refund"]);
+  });
+
+  test("of a run whose earlier effects are undone is not made", async () => {
+    const of = await running();
+    const run = await of.client.start(purchase, input, { id: "r1" });
+    await run.result({ timeout: "10s" });
+    await run.undo({ by: "bob", reason: "enough" });
+    await until(async () => (await run.get()).status === "cancelled");
+    const plan = await run.plan({ mode: "fork", step: "mail" });
+    expect(plan).toMatchObject({ request: null, problem: expect.stringContaining("charge (row 1) is undone") });
+    expect((await run.plan({ mode: "fork", step: "charge" })).request).toMatchObject({ type: "fork", seq: 1 });
+  });
+
+  test("is made once by one command, and not under the id of another run", async () => {
+    const of = await running();
+    of.world.fault({ service: "mail", action: "send", kind: "refuse", code: "no_such_address" });
+    const run = await of.client.start(purchase, input, { id: "r1" });
+    await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunFailed);
+    const taken = await run.plan({ mode: "fork", step: "charge", id: "r1" });
+    await expect(of.client.executePlan(taken.id, ann)).rejects.toMatchObject({ code: "RUN_CONFLICT" });
+    const plan = await run.plan({ mode: "fork", step: "charge", id: "r2" });
+    expect(plan.safe).toBe(true);
+    const command = { ...ann, commandId: "c-1" };
+    const replayed = await Promise.all([1, 2].map(() => of.client.executePlan(plan.id, command)));
+    expect(replayed).toMatchObject([{ run: "r2" }, { run: "r2" }]);
+    await of.client.run("r2").result({ timeout: "10s" });
+    expect(effectsOf(of.world)).toEqual(["payments.charge", "payments.refund", "payments.charge", "mail.send"]);
+  });
+});
