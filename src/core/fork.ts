@@ -6,13 +6,15 @@
  * undoes it. F2 what the machine waited for then is asked for anew, under operation ids of the fork. F3 where the log does not
  * lead to what its digests say, or a reused effect is not there any more, there is no fork.
  */
+import type { StepSpec } from "../saga/index.ts";
 import { begin } from "./decide.ts";
 import { entryDigest } from "./digest.ts";
 import { foldLog, type Step } from "./fold.ts";
 import { operationId } from "./ids.ts";
 import type { Machine, MachineState } from "./machine-port.ts";
 import { newCall, rowIsOpen } from "./rows.ts";
-import type { ForkStart, LogEntry, Row, RunRecord } from "./run.ts";
+import type { ForkStart, LogEntry, Row, RunRecord, UndoState } from "./run.ts";
+import { hasEnded } from "./run.ts";
 import type { Judged } from "./verdict.ts";
 
 /** The moment before a step, as the log tells it. */
@@ -42,18 +44,21 @@ function notReproducible(why: string): Moment {
 }
 
 /** Why the rows before the moment cannot be reused; `null`: they can. */
-export function objectionToReuse(rows: readonly Row[], start: ForkStart): string | null {
+export function objectionToReuse({ record, rows }: Judged, start: ForkStart): string | null {
+  if (record.unwind !== null && !hasEnded(record.status)) return "it is being undone";
   for (const row of reused(rows, start)) {
     const { call, told, undo, step, seq } = row;
     if (call.state !== "succeeded" && rowIsOpen(row))
       return `${step} (row ${seq}) is open: nobody knows what it will be`;
-    const isLeft = undo === null || undo.state === "kept" || undo.state === "skipped" || undo.state === "accepted";
-    const isThere = isLeft || undo.state === "not_needed";
-    if (told === "outcome" && !isThere)
+    const isGone = undo !== null && !stays.has(undo.state);
+    if (told === "outcome" && isGone)
       return `${step} (row ${seq}) is undone, or is to be: its outcome cannot be reused`;
   }
   return null;
 }
+
+/** What became of an effect that is there. */
+const stays: ReadonlySet<UndoState> = new Set(["kept", "skipped", "accepted", "not_needed"]);
 
 function reused(rows: readonly Row[], { rows: count, waits }: ForkStart): readonly Row[] {
   return rows.slice(0, count).filter(({ seq }) => !waits.includes(seq));
@@ -105,7 +110,8 @@ export function fork(input: ForkInput): {
 }
 
 function askedAnew(row: Row, { saga }: Machine, now: number): Row {
-  const effect = saga.steps[row.step]?.effect ?? row.call.effect;
+  // The log has just been read back over this very machine.
+  const { effect } = saga.steps[row.step] as StepSpec;
   const blank = { progress: null, output: null, unusable: false, abandoned: false, told: null, undo: null } as const;
   return { ...row, ...blank, call: newCall(effect, now), reference: null };
 }

@@ -415,7 +415,7 @@ describe("a plan", () => {
           expect(sends).toBeLessThanOrEqual(1 + proofs);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
