@@ -26,6 +26,7 @@ export interface Settings {
   readonly maxRunBytes: number;
   /** Values larger than this are kept as artifacts, where there is a place for them. */
   readonly artifactThresholdBytes: number;
+  readonly maxReplays: number;
 }
 
 /** What a process is told by its environment. */
@@ -181,6 +182,12 @@ const settingVariables = {
     about: "larger values are kept as artifacts",
     schema: whole(1, 2 ** 29),
     standard: "32000",
+  },
+  maxReplays: {
+    name: "REPRISE_MAX_REPLAYS",
+    about: "replay plans executed on one run",
+    schema: whole(1, 1_000),
+    standard: "10",
   },
 } as const satisfies Readonly<Record<keyof Settings, Variable>>;
 

@@ -27,6 +27,10 @@ export const errorCodes = [
   "REVIEW_GONE",
   "REVIEW_TAKEN",
   "VERB_REFUSED",
+  "STALE_REVISION",
+  "PLAN_GONE",
+  "PLAN_TAKEN",
+  "PLAN_REFUSED",
   "CURSOR_INVALID",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",

@@ -84,10 +84,10 @@ export interface QueueOptions {
  */
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
-  const { maxPayloadBytes, maxRunBytes } = base.settings;
+  const { maxPayloadBytes, maxRunBytes, maxReplays } = base.settings;
   const client = connectedClient(
     { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes, maxRunBytes },
+    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes, maxRunBytes, maxReplays },
   );
   return {
     ...client,

@@ -18,6 +18,8 @@ export type RunView = Pick<
   | "timers"
   | "attributes"
   | "priority"
+  | "replays"
+  | "replayOf"
   | "revision"
   | "createdAt"
   | "startAt"
@@ -31,9 +33,9 @@ export type RunView = Pick<
 
 export function viewOf(record: RunRecord): RunView {
   const { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel } = record;
-  const { timers, attributes, priority, revision, createdAt, startAt, endedAt, snapshot } = record;
+  const { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt, snapshot } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
-  const when = { timers, attributes, priority, revision, createdAt, startAt, endedAt };
+  const when = { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt };
   return { ...what, ...when, state: snapshot?.value ?? null, missing: missingIn(record, []) };
 }
 

@@ -66,6 +66,8 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     paused: false,
     unwind: null,
     interruptions: 0,
+    replays: input.replays ?? 0,
+    replayOf: input.replayOf ?? null,
     seen: 0,
     attributes: {},
     bytes: sizeOf(input.input),

@@ -7,7 +7,7 @@ import type { Commit } from "./commit.ts";
 import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
-import type { CallResult, InboxEntry, IntentWord, Run } from "./run.ts";
+import type { CallResult, InboxEntry, IntentWord, ReplayOf, Run } from "./run.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =
@@ -181,4 +181,7 @@ export interface BeginInput {
   readonly now: number;
   /** Not before this store time. */
   readonly startAt: number;
+  /** Of a run that replays another one. */
+  readonly replays?: number;
+  readonly replayOf?: ReplayOf;
 }

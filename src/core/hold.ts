@@ -20,7 +20,7 @@ export function holdMissing(draft: Draft, missing: readonly MissingValue[], fact
   for (const entry of draft.inbox.slice()) {
     if (entry.body.type !== "verb") continue;
     consume(draft, entry);
-    takeVerb(draft, entry, entry.body.verb);
+    takeVerb(draft, entry, entry.body);
   }
   // Said in every entry that is written meanwhile: its digest is of no snapshot (`digest.ts`).
   if (draft.writes > 0) note(draft, { what: "missing", note: summaryOf(missing) });

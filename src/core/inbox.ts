@@ -61,7 +61,7 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return true;
     case "verb":
       consume(draft, entry);
-      takeVerb(draft, entry, body.verb);
+      takeVerb(draft, entry, body);
       return true;
     case "settle":
     case "late":

@@ -257,6 +257,35 @@ export interface Unwind {
   readonly despitePivot: boolean;
 }
 
+/** Where a run comes from that replays another one. */
+export type ReplayOf = Origin & ({ readonly mode: "new_run" } | { readonly mode: "fork"; readonly start: ForkStart });
+
+/** A timer with what it waits for, not yet set. */
+export interface StartTimer {
+  readonly id: string;
+  readonly delayMs: number;
+  readonly event: Timer["event"];
+}
+
+/** Where the other run stood when a fork of it began there. */
+export interface ForkStart {
+  readonly snapshot: MachineState;
+  /** Rows that the ledger began with, and those of them that the machine waited for. */
+  readonly rows: number;
+  readonly waits: readonly number[];
+  readonly timers: readonly StartTimer[];
+}
+
+interface Origin {
+  /** Id of the other run, in the same tenant, and its revision then. */
+  readonly run: string;
+  readonly revision: number;
+  /** The plan that was executed, by whom and why. */
+  readonly plan: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** The run record: everything about a run but its rows, its log and its inbox. */
 export interface RunRecord {
   readonly format: 1;
@@ -291,6 +320,10 @@ export interface RunRecord {
   readonly unwind: Unwind | null;
   /** Owner deaths with no row sent, since the last outcome (poison). */
   readonly interruptions: number;
+  /** Plans executed on it, and on the run that it replays. */
+  readonly replays: number;
+  /** The run that this one replays; `null`: it was started for itself. */
+  readonly replayOf: ReplayOf | null;
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;
@@ -350,7 +383,14 @@ export type Taken =
       readonly payload: Json;
       readonly forbidden?: true;
     }
-  | { readonly what: "verb"; readonly verb: Verb; readonly review: number; readonly by: string; readonly payload: Json }
+  | {
+      readonly what: "verb";
+      readonly verb: Verb;
+      readonly review: number;
+      readonly by: string;
+      readonly payload: Json;
+      readonly plan?: string;
+    }
   | {
       /** An `undo` that was not done is `refused`, which then follows at once and says why. */
       readonly what: "control";
@@ -358,6 +398,7 @@ export type Taken =
       readonly by: string;
       readonly reason: string;
       readonly despitePivot?: true;
+      readonly plan?: string;
     }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
   | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
@@ -406,12 +447,20 @@ export type CallResult =
   | { readonly kind: "suspended"; readonly reason: string }
   | { readonly kind: "defect"; readonly message: string };
 
+/** What a request was decided on; absent where nobody said. */
+export interface Shown {
+  /** It counts for this revision alone. */
+  readonly revision?: number;
+  /** The plan that it executes. */
+  readonly plan?: string;
+}
+
 export type InboxBody =
   | { readonly type: "event"; readonly event: string; readonly payload: Json }
   | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
   | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
-  | { readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean }
-  | { readonly type: "verb"; readonly verb: VerbCommand }
+  | ({ readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean } & Shown)
+  | ({ readonly type: "verb"; readonly verb: VerbCommand } & Shown)
   | {
       readonly type: "settle" | "late";
       readonly seq: number;

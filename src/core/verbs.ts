@@ -4,7 +4,7 @@
  * again that may have happened and is not safe to repeat, unless the person states that nothing happened. V3 only
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
-import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
+import { type CallSpec, decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
 import { summaryOf } from "./artifacts.ts";
 import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
@@ -17,7 +17,19 @@ import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
-import type { Cause, InboxBody, InboxEntry, Review, Row, Undo, VerbCommand } from "./run.ts";
+import type {
+  Call,
+  CallState,
+  Cause,
+  InboxBody,
+  InboxEntry,
+  Review,
+  ReviewReason,
+  Row,
+  Undo,
+  VerbCommand,
+} from "./run.ts";
+import { countReplay, objectionToMoved, ofPlan } from "./shown.ts";
 import { countChange, overBudget, sizeOf } from "./size.ts";
 import { blockedBy } from "./take-over.ts";
 import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
@@ -39,18 +51,28 @@ export function takeCancel(draft: Draft, entry: InboxEntry, body: Extract<InboxB
 }
 
 /** Takes a verb on the open review; the run goes on, ends, or is parked again under the next number. */
-export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand): void {
+export function takeVerb(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "verb" }>): void {
+  const { verb: command, plan } = body;
   const { review } = draft.record;
   if (review === null || entry.slot !== `review:${review.n}`) {
     note(draft, { what: "unconsumed", slot: entry.slot });
     return;
   }
-  note(draft, { what: "verb", verb: command.verb, review: review.n, by: entry.by, payload: payloadOf(command) });
+  note(draft, {
+    what: "verb",
+    verb: command.verb,
+    review: review.n,
+    by: entry.by,
+    payload: payloadOf(command),
+    ...ofPlan(plan),
+  });
   const isAllowed = review.verbs.includes(command.verb);
   draft.record.review = null;
   const refusal = `${command.verb} is not allowed here, but ${review.verbs.join(", ")}`;
-  const problem = isAllowed ? (missingFor(draft, command) ?? carryOut(draft, review, command, entry.by)) : refusal;
+  const objection = objectionToMoved(draft, body) ?? (isAllowed ? missingFor(draft, command) : refusal);
+  const problem = objection ?? carryOut(draft, review, command, entry.by);
   if (problem !== null) return parkAgain(draft, review, problem);
+  countReplay(draft, plan);
   // What had made it park behind a pivot is mended, or comes up again by itself.
   if (review.reason === "after_pivot" && !givesUp.has(command.verb)) draft.record.cause = null;
 }
@@ -202,29 +224,42 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
   const row = rowAt(draft, place.seq);
   const { state } = callAt(draft, place);
   const isLate = reason === "late_result";
-  const isRecorded = state === "succeeded" || (reason === "defect" && state === "not_applied");
+  const isRecorded = isOutcomeRecorded(reason, state);
   if (input !== undefined && (isLate || isRecorded)) return "its outcome is recorded: no other input is of use";
   if (isLate) return undoLate(draft, place.seq);
   if (isRecorded) return readAgain(draft, place.seq);
-  const problem = input === undefined ? null : changeInput(draft, place, input);
+  const problem =
+    (input === undefined ? null : changeInput(draft, place, input)) ??
+    objectionToRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now);
   if (problem !== null) return problem;
-  const isClean = doubtOf(callAt(draft, place)) === null;
-  if (!isClean && !mayRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now)) {
-    return "it may have happened: say first whether it did";
-  }
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
   if (place.side === "action") claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
   planAgain(draft, place, draft.input.now);
   return null;
 }
 
+/** Is a retry only a matter of reading again what is recorded? */
+export function isOutcomeRecorded(reason: ReviewReason, state: CallState): boolean {
+  return state === "succeeded" || (reason === "defect" && state === "not_applied");
+}
+
+/** Why a call is not made again on a person's word alone; `null`: it may be. */
+export function objectionToRepeat(call: Call, spec: CallSpec, now: number): string | null {
+  return doubtOf(call) === null || mayRepeat(call, spec, now) ? null : "it may have happened: say first whether it did";
+}
+
+/** Why a call cannot be given another input; `null`: it can. */
+export function objectionToInput(call: Call, step: StepSpec, input: Json): string | null {
+  if (doubtOf(call) !== null) return "it may have happened with the old input: say first whether it did";
+  const checked = decodeInput(step, input);
+  return checked.ok ? null : `the input does not fit: ${checked.problem}`;
+}
+
 /** For this call alone: what a compensation is given instead is kept beside it, and the action's stays what it was. */
 function changeInput(draft: Draft, place: Place, input: Json): Problem {
-  if (doubtOf(callAt(draft, place)) !== null)
-    return "it may have happened with the old input: say first whether it did";
   const row = rowAt(draft, place.seq);
-  const checked = decodeInput(stepOf(draft, row), input);
-  if (!checked.ok) return `the input does not fit: ${checked.problem}`;
+  const problem = objectionToInput(callAt(draft, place), stepOf(draft, row), input);
+  if (problem !== null) return problem;
   if (place.side === "action" && hasOtherKey(draft, row, input))
     return "it would be another effect, with another intent: start another run for it";
   // A place on that side is one of a row that has a compensation.

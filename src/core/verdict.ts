@@ -12,7 +12,7 @@ import type { Machine } from "./machine-port.ts";
 import { fateOfUnknown } from "./owed.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
-import type { Call, CallState, Review, Row, RunRecord } from "./run.ts";
+import type { Call, CallState, LogEntry, Review, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
 /**
@@ -62,6 +62,8 @@ export interface Judged {
   /** `null`: the saga is not there, or not in the structure the run is pinned to. */
   readonly machine: Machine | null;
   readonly now: number;
+  /** What it went through; only a fork looks at it. */
+  readonly log?: readonly LogEntry[];
 }
 
 /** Judges a run. */

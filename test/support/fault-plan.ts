@@ -113,6 +113,7 @@ export const settings: Settings = {
   maxPayloadBytes: 65_536,
   maxRunBytes: 64_000_000,
   artifactThresholdBytes: 32_000,
+  maxReplays: 10,
 };
 
 /** Counts how often each point is passed, and carries the plan out. */

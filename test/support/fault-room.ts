@@ -65,7 +65,7 @@ export class Room {
     };
     this.client = connectedClient(
       { ...ports, clock: systemClock, ids: systemIds(), facts },
-      { namespace, sagas: this.#sagas, maxPayloadBytes: settings.maxPayloadBytes },
+      { namespace, sagas: this.#sagas, maxPayloadBytes: settings.maxPayloadBytes, maxReplays: 10 },
     );
   }
 

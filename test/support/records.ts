@@ -44,6 +44,8 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     paused: false,
     unwind: null,
     interruptions: 0,
+    replays: 0,
+    replayOf: null,
     seen: 0,
     attributes: {},
     bytes: 0,

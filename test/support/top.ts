@@ -6,6 +6,7 @@ import type { Fact } from "../../src/core/index.ts";
 import {
   type Artifacts,
   type Client,
+  type CreateClientOptions,
   type CreateWorkerOptions,
   createClient,
   createWorker,
@@ -22,7 +23,7 @@ export interface Top {
   readonly facts: readonly Fact[];
   worker(options?: Partial<CreateWorkerOptions>): Promise<Worker>;
   /** One more client of the same namespace, as another replica of an application has it. */
-  replica(): Client;
+  replica(settings?: CreateClientOptions["settings"]): Client;
 }
 
 /** Where Redis is, and how many shards a namespace has there. */
@@ -42,8 +43,8 @@ export function topAt({ redis, shards, ...kept }: Place, sagas: readonly Saga[],
     facts.push(fact);
     if (fact.fact === "trouble") troubles.push(`${fact.where}: ${fact.message}`);
   };
-  const replica = () => {
-    const client = createClient({ redis, namespace, shards, sagas, facts: { emit }, ...kept });
+  const replica = (settings?: CreateClientOptions["settings"]) => {
+    const client = createClient({ redis, namespace, shards, sagas, facts: { emit }, settings, ...kept });
     onTestFinished(() => client.close());
     return client;
   };

@@ -61,6 +61,8 @@ const record = shapeOf<Told>({
   paused: { short: "pa", usual: no },
   unwind: { short: "uw", usual: nothing },
   interruptions: { short: "ir", usual: zero },
+  replays: { short: "rp", usual: zero },
+  replayOf: { short: "ro", usual: nothing },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   bytes: { short: "by", usual: zero },
