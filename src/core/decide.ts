@@ -18,6 +18,7 @@ import { grantDue } from "./grant.ts";
 import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { keepProgress } from "./progress.ts";
+import { takeRemembered } from "./rollback.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
@@ -98,11 +99,12 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   return finish(draft);
 }
 
-/** What all facts say of the inbox, of permits and of stopping is known before anything is decided: it may have come last. */
+/** What all facts say of the inbox, of permits, of stopping and of what was forgotten is known before anything is decided: it may have come last. */
 function hear(draft: Draft, facts: readonly DriverFact[]): void {
   for (const fact of facts) {
     if (fact.type === "stopping") draft.stopping = true;
     if (fact.type === "inbox") receive(draft, fact.entries);
+    if (fact.type === "acquired" && fact.remembered !== undefined) takeRemembered(draft, fact.remembered);
     if (fact.type === "acquired" || fact.type === "permitted") takePermits(draft, fact.permits);
   }
   receive(draft, []);

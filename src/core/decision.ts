@@ -14,6 +14,8 @@ export type DriverFact =
   /** The lease was won. `takenFrom` as the store said; `permits` are the live and expired permits of offered rows. */
   | {
       readonly type: "acquired";
+      /** What this process remembers of the run, where the store has forgotten it (`isForgotten`). */
+      readonly remembered?: Remembered;
       readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
       readonly permits: readonly PermitState[];
     }
@@ -63,6 +65,18 @@ export type DriverFact =
   | { readonly type: "tick" }
   /** The worker is told to stop: hand the run back at the next safe point. */
   | { readonly type: "stopping" };
+
+/** What a process remembers of a run: its newest commit that the store has acknowledged to it. */
+export interface Remembered {
+  readonly revision: number;
+  readonly digest: string;
+  /** Store time of that commit. */
+  readonly at: number;
+  /** The run after it; `null`: it was too long ago. */
+  readonly run: Run | null;
+  /** The store was asked, and its log says otherwise. */
+  readonly isDenied: boolean;
+}
 
 /** A request of an action for one of its tools. */
 export interface ToolAsk {

@@ -112,6 +112,8 @@ class Replay {
         return this.#fire(taken.id);
       case "abandoned":
         return this.#abandon(taken.seq);
+      case "restored":
+        return "the store has forgotten what was before it";
       case "tool":
         // A row that the machine knows nothing of.
         if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });

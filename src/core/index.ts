@@ -26,6 +26,7 @@ export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./plan.ts";
 export type * from "./ports.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
 export { type Resume, resumeOf } from "./resume.ts";
+export { isForgotten, recreated } from "./rollback.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
 export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";

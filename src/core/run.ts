@@ -346,6 +346,7 @@ export type Taken =
         | "created"
         | "begun"
         | "resumed"
+        | "restored"
         | "parked"
         | "unwinding"
         | "ended"

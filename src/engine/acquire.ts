@@ -77,11 +77,12 @@ export class Acquirer {
     const missing = missingIn(won.record, won.rows);
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
+    const remembered = context.forgottenBy(won.record);
     const { record, rows, inbox, takenFrom, permits } = won;
     const acquired = {
       run: missing.length === 0 ? { record, rows, inbox } : { record, rows, inbox, missing },
       machine,
-      fact: { type: "acquired", takenFrom, permits } as const,
+      fact: { type: "acquired", takenFrom, permits, ...(remembered === null ? {} : { remembered }) } as const,
       now: won.now,
     };
     const hold = (holder: LeaseHolder): HeldLease => context.leases.hold(lease, sentAt, holder);

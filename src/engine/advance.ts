@@ -204,6 +204,7 @@ export class Driver implements LeaseHolder {
       case "FENCED":
       case "STALE":
         this.#context.facts.emit({ fact: reply.answer === "STALE" ? "stale" : "fenced", run: this.#ref });
+        this.#context.refused(this.#ref);
         return { is: "lost", maybe: resent ? decision : null };
     }
   }
@@ -222,7 +223,7 @@ export class Driver implements LeaseHolder {
     this.#run = decision.run;
     if (commit !== null) {
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
-      this.#context.moved(before, commit.record);
+      this.#context.moved(before, commit, this.#run);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);

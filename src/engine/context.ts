@@ -1,7 +1,20 @@
 /**
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
-import type { Clock, Facts, Ids, Machine, RunRecord, Store, WakeUp, WakeUps } from "../core/index.ts";
+import type {
+  Clock,
+  Commit,
+  Facts,
+  Ids,
+  Machine,
+  Remembered,
+  Run,
+  RunRecord,
+  RunRef,
+  Store,
+  WakeUp,
+  WakeUps,
+} from "../core/index.ts";
 import { isUnavailable, RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
@@ -35,7 +48,11 @@ export interface EngineContext extends EnginePorts {
   /** `once` calls wait for a durable store. */
   readonly needsBarrier: boolean;
   /** A commit has taken a run from one record to the next. */
-  moved(before: RunRecord, after: RunRecord): void;
+  moved(before: RunRecord, commit: Commit, run: Run): void;
+  /** A commit of the run was refused. */
+  refused(run: RunRef): void;
+  /** What this process remembers of the run, where the store that answered has forgotten it. */
+  forgottenBy(stored: RunRecord): Remembered | null;
   /** No call is begun any more. */
   isStopping(): boolean;
   /** Nothing is waited for any more: the process is about to go. */

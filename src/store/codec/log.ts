@@ -29,6 +29,7 @@ const plainLetters = lettersOf<PlainTaken>({
   created: "C",
   begun: "B",
   resumed: "R",
+  restored: "T",
   parked: "P",
   unwinding: "U",
   ended: "E",
@@ -63,6 +64,7 @@ function packTaken(taken: Taken): unknown {
     case "created":
     case "begun":
     case "resumed":
+    case "restored":
     case "parked":
     case "unwinding":
     case "ended":
