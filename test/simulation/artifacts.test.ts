@@ -6,7 +6,7 @@ const size = process.env["REPRISE_SIZE"] ?? "short";
 const seeds = { quick: 10, short: 60, full: 600 }[size] ?? 60;
 const batch = 10;
 
-describe("where values are lost now and then, I1 to I8 hold", () => {
+describe("where values are lost now and then every invariant holds", () => {
   let parked = 0;
   const trace = (line: string) => {
     if (line.includes('"fact":"committed"') && line.includes("parked") && line.includes("missing_artifact"))
