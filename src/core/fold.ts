@@ -6,6 +6,7 @@
  * Only a pure machine can be folded: one whose guards or assigns look at a clock or draw lots ends elsewhere.
  */
 import type { Json } from "../saga/index.ts";
+import { MissingArtifact, missingIn } from "./artifacts.ts";
 import { entryDigest } from "./digest.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
 import type { ForkStart, LogEntry, Row, RunRecord, StartTimer, Taken } from "./run.ts";
@@ -30,6 +31,11 @@ export interface Step {
 
 /** The snapshots a log leads to, one an entry. After the first problem nothing more is said. */
 export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[]): readonly Step[] {
+  if (missesValues(run)) {
+    return log
+      .slice(0, 1)
+      .map(({ revision }) => ({ revision, snapshot: null, problem: "values of the run are missing" }));
+  }
   const replay = new Replay(machine, run);
   const steps: Step[] = [];
   let digest = run.record.hash;
@@ -40,6 +46,10 @@ export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[])
     digest = entry.digest;
   }
   return steps;
+}
+
+function missesValues({ record, rows }: Folded): boolean {
+  return record.input instanceof MissingArtifact || missingIn(null, rows).length > 0;
 }
 
 function digestProblem(previous: string, entry: LogEntry, snapshot: MachineState | null): string | null {
