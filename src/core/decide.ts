@@ -16,6 +16,7 @@ import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { keepProgress } from "./progress.ts";
+import { goOnFromSavepoint } from "./rewind.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
@@ -64,6 +65,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     interruptions: 0,
     replays: input.replays ?? 0,
     replayOf: input.replayOf ?? null,
+    savepoints: [],
     seen: 0,
     attributes: {},
     createdAt: input.now,
@@ -142,6 +144,7 @@ function takeRound(draft: Draft): boolean {
   }
   if (record.unwind === null) goForward(draft);
   if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
+  goOnFromSavepoint(draft);
   return takeNext(draft) || fireTimer(draft) || takeUndo(draft) || draft.writes !== writes;
 }
 

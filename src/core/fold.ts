@@ -61,6 +61,8 @@ class Replay {
   readonly #run: Folded;
   readonly #lines: Line[] = [];
   readonly #waits = new Set<number>();
+  /** Where it has stood. */
+  readonly #past: MachineState[] = [];
   readonly #timers = new Map<string, StartTimer>();
   snapshot: MachineState | null = null;
 
@@ -74,6 +76,7 @@ class Replay {
   /** A fork began where the other run stood: its first rows are that one's, told or asked for already. */
   #startAt({ snapshot, rows, waits, timers }: ForkStart): void {
     this.snapshot = snapshot;
+    this.#past.push(snapshot);
     for (const { seq, invoke, step, output, told, abandoned } of this.#run.rows.slice(0, rows)) {
       const isLive = waits.includes(seq);
       const wasTold = isLive || told === "nothing" ? null : told;
@@ -112,6 +115,8 @@ class Replay {
         return this.#fire(taken.id);
       case "abandoned":
         return this.#abandon(taken.seq);
+      case "rewound":
+        return this.#rewind(taken.start);
       default:
         return null;
     }
@@ -146,6 +151,29 @@ class Replay {
     return null;
   }
 
+  /** Back where it stood once; what came after counts no more, and what it waited for then is asked for anew. */
+  #rewind({ snapshot, rows, waits, timers }: ForkStart): string | null {
+    const known = JSON.stringify(snapshot);
+    if (!this.#past.some((past) => JSON.stringify(past) === known)) return "it never stood where it went back to";
+    this.snapshot = snapshot;
+    const asked = waits.map((seq) => this.#lines[seq - 1] as Line);
+    for (const [at, line] of this.#lines.entries()) {
+      if (at < rows && !waits.includes(at + 1) && !line.abandoned) continue;
+      line.told = null;
+      line.abandoned = true;
+    }
+    this.#waits.clear();
+    this.#timers.clear();
+    for (const timer of timers) this.#timers.set(timer.id, timer);
+    for (const line of asked) this.#ask(line);
+    return null;
+  }
+
+  #ask({ invoke, step }: Pick<Line, "invoke" | "step">): void {
+    this.#lines.push({ invoke, step, output: null, told: null, abandoned: false });
+    this.#waits.add(this.#lines.length);
+  }
+
   #feed(event: MachineEvent): string | null {
     if (this.snapshot === null) return "the machine was moved before it had begun";
     return this.#apply(this.#machine.transition(this.snapshot, event, this.#view()));
@@ -154,10 +182,10 @@ class Replay {
   #apply(turn: Turn): string | null {
     if (!turn.ok) return `the machine refuses it (${turn.where}: ${turn.defect})`;
     this.snapshot = turn.state;
+    this.#past.push(turn.state);
     for (const effect of turn.effects) {
       if (effect.type === "start") {
-        this.#lines.push({ invoke: effect.invoke, step: effect.step, output: null, told: null, abandoned: false });
-        this.#waits.add(this.#lines.length);
+        this.#ask(effect);
       } else if (effect.type === "timer") this.#setTimer(effect);
       else if (effect.type === "timer_cancel") this.#timers.delete(effect.id);
     }

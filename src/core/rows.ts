@@ -5,7 +5,7 @@
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
 import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
-import type { Call, Row } from "./run.ts";
+import type { Call, Row, Savepoint } from "./run.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
 export type Side = "action" | "undo";
@@ -88,6 +88,11 @@ export function mayRepeat(call: Call, spec: CallSpec, at: number): boolean {
     case "once":
       return false;
   }
+}
+
+/** Does a partial unwind leave the row as it is? It was over before the savepoint, and the machine was told of it. */
+export function staysAt(to: Savepoint | undefined, { seq, abandoned }: Row): boolean {
+  return to !== undefined && seq <= to.start.rows && !to.start.waits.includes(seq) && !abandoned;
 }
 
 /** Does the row still owe anything? An effect that the machine has left owes an undoing, or the reason for none. */

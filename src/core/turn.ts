@@ -10,6 +10,7 @@ import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-
 import { park } from "./reviews.ts";
 import { newCall } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
+import { keepSavepoints } from "./savepoints.ts";
 import { stopAction } from "./stop.ts";
 import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
 
@@ -109,11 +110,13 @@ function apply(draft: Draft, turn: Turn, asked: Asked): boolean {
     if ("defect" in plan) return parkDefect(draft, plan, asked);
     plans.push(plan);
   }
+  const before = draft.record.snapshot;
   draft.record.snapshot = turn.state;
   countEntries(draft, turn.entered);
   // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
   const keepsStops = turn.ended === null || turn.ended.how === "completed";
   for (const effect of turn.effects) applyEffect(draft, effect, plans, keepsStops);
+  keepSavepoints(draft, before, turn.state);
   if (turn.ended !== null) end(draft, turn, turn.ended, asked.row);
   return true;
 }
