@@ -27,6 +27,8 @@ export type RunView = Pick<
 > & {
   /** The machine's state value; `null` before the run has begun. */
   readonly state: RunRecord["input"];
+  /** Ids of the states to which it can go back (`operator.rewind`), oldest first. */
+  readonly savepoints: readonly string[];
 };
 
 export function viewOf(record: RunRecord): RunView {
@@ -34,7 +36,8 @@ export function viewOf(record: RunRecord): RunView {
   const { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt, snapshot } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
   const when = { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt };
-  return { ...what, ...when, state: snapshot?.value ?? null };
+  const savepoints = record.savepoints.map((savepoint) => savepoint.state);
+  return { ...what, ...when, state: snapshot?.value ?? null, savepoints };
 }
 
 /** A ledger row with the operation ids it is known by outside. */
