@@ -469,7 +469,7 @@ describe("the client", () => {
 
   test("refuses an input that is more than a run may hold, and writes nothing", async () => {
     const top = benchTop([line]);
-    const options = { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxRunBytes: 7 };
+    const options = { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxRunBytes: 7, maxReplays: 10 };
     const client = connectedClient(top.ports, options);
     await client.start(line, { n: 1 }, { id: "fits" });
     await expect(client.start(line, { n: 12 }, { id: "large" })).rejects.toMatchObject({
