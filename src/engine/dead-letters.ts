@@ -19,6 +19,7 @@ import {
   resumeOf,
   runKey,
 } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
 import { type EngineContext, trouble, wake } from "./context.ts";
 
 /** Parked runs, and letters, that one sweep looks at; the next one goes on where it ended. */
@@ -100,9 +101,19 @@ export class DeadLetterDesk {
   }
 
   async #over(letters: readonly DeadLetterRef[]): Promise<readonly DeadLetterRef[]> {
-    const { store } = this.#options.context;
-    const records = await Promise.all(letters.map(({ run }) => store.read(run)));
-    return letters.filter(({ review }, at) => records[at]?.review?.n !== review);
+    const areOver = await Promise.all(letters.map((letter) => this.#isOver(letter)));
+    return letters.filter((_, at) => areOver[at]);
+  }
+
+  async #isOver({ run, review }: DeadLetterRef): Promise<boolean> {
+    try {
+      const record = await this.#options.context.store.read(run);
+      return record?.review?.n !== review;
+    } catch (error) {
+      // One that cannot be read hides none of the others, and stays where people look.
+      if (error instanceof RepriseError && error.code === "RECORD_CORRUPT") return false;
+      throw error;
+    }
   }
 
   // ---- what was put back by hand

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { connectedClient } from "../../../src/client/index.ts";
 import type { DeadLetter, DeadLetterRef, DeadLetters } from "../../../src/core/index.ts";
+import { RepriseError } from "../../../src/errors.ts";
 import { absent, cannotTell, happened, notApplied, type ProbeAnswer, saga, step } from "../../../src/saga/index.ts";
 import { aCommit, aCreate, aLease } from "../../support/records.ts";
 import { benchTop } from "./bench-top.ts";
@@ -161,6 +162,23 @@ describe("a sweep", () => {
     ]);
     await clock.advance(1.3 * sweepMs);
     expect(box.shown()).toEqual(["r1 1"]);
+  });
+
+  test("leaves the letter of a run that cannot be read, and sees to the others", async () => {
+    const { client, clock, shop, worker, box, ports } = setup();
+    await worker({ letters: box.letters }).start();
+    await client.start(shop, {}, { id: "r1" });
+    await clock.advance(100);
+    const open = box.letter("r1 1") as DeadLetter;
+    const named = (id: string): DeadLetter => ({ ...open, run: { tenant: "default", id } });
+    await box.letters.add([named("damaged"), named("never-there")]);
+    const { read } = ports.store;
+    ports.store.read = (run) =>
+      run.id === "damaged"
+        ? Promise.reject(new RepriseError("RECORD_CORRUPT", "it cannot be read"))
+        : read.call(ports.store, run);
+    await clock.advance(1.3 * sweepMs);
+    expect(box.shown()).toEqual(["r1 1", "damaged 1"]);
   });
 
   test("goes through very many in turns, both ways", async () => {
