@@ -11,6 +11,7 @@ import {
   type DeadLetterRef,
   type DeadLetters,
   type Judged,
+  type LetterFate,
   type Machine,
   parkedListing,
   type Resume,
@@ -18,6 +19,7 @@ import {
   type RunRef,
   resumeOf,
   runKey,
+  structureName,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type EngineContext, trouble, wake } from "./context.ts";
@@ -29,6 +31,8 @@ const snapshotTries = 10;
 /** Who a verb comes from that was asked for by putting a job back. */
 const by = "dead-letter";
 const reason = "its job in the queue dead-letter was put back by hand";
+
+const done: LetterFate = { is: "done" };
 
 export interface DeadLetterDeskOptions {
   readonly context: EngineContext;
@@ -118,22 +122,28 @@ export class DeadLetterDesk {
 
   // ---- what was put back by hand
 
-  /** Why it is refused; `null`: it was done, or there is nothing left to do. */
-  async #resume(letter: DeadLetterRef): Promise<string | null> {
+  async #resume(letter: DeadLetterRef): Promise<LetterFate> {
     const judged = await this.#judged(letter.run);
-    if (judged === null) return null;
+    if (judged === null) return done;
     const resume = resumeOf(judged, letter.review, reason);
     switch (resume.does) {
       case "over":
-        return null;
+        return done;
       case "refuse":
-        return resume.reason;
+        return (await this.#isForOthers(judged)) ? { is: "elsewhere" } : { is: "refused", reason: resume.reason };
       case "act":
         return await this.#act(letter, resume.verb);
     }
   }
 
-  async #act({ run, review }: DeadLetterRef, verb: Extract<Resume, { does: "act" }>["verb"]): Promise<string | null> {
+  /** Can another worker judge it, where this one does not have the saga? */
+  async #isForOthers({ machine, record }: Judged): Promise<boolean> {
+    if (machine !== null) return false;
+    const { owners } = await this.#options.context.store.serving();
+    return owners.some(({ serves }) => serves.includes(structureName(record)));
+  }
+
+  async #act({ run, review }: DeadLetterRef, verb: Extract<Resume, { does: "act" }>["verb"]): Promise<LetterFate> {
     const { context } = this.#options;
     const slot = `review:${review}`;
     const commandId = `${by} ${runKey(run)} ${review}`;
@@ -141,14 +151,14 @@ export class DeadLetterDesk {
     switch (answer.answer) {
       case "OK":
         await wake(context, answer.wake);
-        return null;
+        return done;
       case "TAKEN":
-        return `${answer.by} has already decided on this review`;
+        return { is: "refused", reason: `${answer.by} has already decided on this review` };
       case "DUP":
       case "GONE":
       case "ENDED":
       case "ABSENT":
-        return null;
+        return done;
     }
   }
 

@@ -44,7 +44,11 @@ function letterBox() {
     away: (is: boolean) => {
       isAway = is;
     },
-    putBack: (id: string, review = 1) => resume({ run: { tenant: "default", id }, review }),
+    /** Why it was refused; `null`: it was done; `elsewhere`. */
+    putBack: async (id: string, review = 1) => {
+      const fate = await resume({ run: { tenant: "default", id }, review });
+      return fate.is === "refused" ? fate.reason : fate.is === "done" ? null : fate.is;
+    },
   };
 }
 
@@ -262,13 +266,17 @@ describe("a letter that is put back", () => {
     expect(calls.filter((call) => call === "send")).toEqual(["send", "send"]);
   });
 
-  test("is refused where this worker does not have the saga", async () => {
+  test("is for another worker where this one does not have the saga, and refused where nobody has it", async () => {
     const { client, clock, shop, mail, worker, box, statusOf } = setup();
     const first = worker();
     await first.start();
     await client.start(shop, {}, { id: "r1" });
     await clock.advance(100);
     await worker({ serve: [mail], letters: box.letters }).start();
+    expect(await box.putBack("r1")).toBe("elsewhere");
+    const stopped = first.stop();
+    await clock.advance(20_000);
+    await stopped;
     expect(await box.putBack("r1")).toContain("it cannot go on here (BLOCKED): the saga is not here: shop version 1");
     expect(await statusOf("r1")).toBe("needs_review");
   });
