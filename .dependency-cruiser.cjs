@@ -11,6 +11,7 @@ const rooms = {
   queue: ["core", "saga"],
   telemetry: ["core", "saga"],
   redis: [],
+  artifacts: ["core", "saga"],
   engine: ["core", "saga"],
   client: ["core", "saga"],
   idempotency: ["core", "saga"],
@@ -125,6 +126,12 @@ const libraries = [
     severity: "error",
     from: { path: "^(src|sagas|workers)/", pathNot: inside(["queue"]) },
     to: { path: packageNamed("bullmq") },
+  },
+  {
+    name: "aws4fetch-in-artifacts",
+    severity: "error",
+    from: { path: "^(src|sagas|workers)/", pathNot: inside(["artifacts"]) },
+    to: { path: packageNamed("aws4fetch") },
   },
   {
     name: "xstate-in-saga-and-core",

@@ -18,8 +18,15 @@ export interface Settings {
   readonly barrierMs: number;
   readonly abortGraceMs: number;
   readonly quiesceMs: number;
+  readonly intentWaitMs: number;
   readonly shutdownMs: number;
+  /** The most that one value may take: an input, an output, an event. With artifacts too. */
   readonly maxPayloadBytes: number;
+  /** The most that a run may hold in inputs and outputs. */
+  readonly maxRunBytes: number;
+  /** Values larger than this are kept as artifacts, where there is a place for them. */
+  readonly artifactThresholdBytes: number;
+  readonly maxReplays: number;
 }
 
 /** What a process is told by its environment. */
@@ -32,6 +39,8 @@ export interface Config {
   readonly pools: readonly string[];
   readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
   readonly allowForgetfulStore: boolean;
+  /** `file:///dir` or `s3://bucket/prefix?endpoint=...&region=...`; `null`: no value is kept outside Redis. */
+  readonly artifacts: string | null;
   readonly settings: Settings;
 }
 
@@ -144,6 +153,12 @@ const settingVariables = {
     schema: duration,
     standard: "5s",
   },
+  intentWaitMs: {
+    name: "REPRISE_INTENT_WAIT",
+    about: "a step waits this long for another run that has its intent, before a person is asked",
+    schema: duration,
+    standard: "1m",
+  },
   shutdownMs: {
     name: "REPRISE_SHUTDOWN",
     about: "calls may go on this long after SIGTERM",
@@ -155,6 +170,24 @@ const settingVariables = {
     about: "largest input, output or event",
     schema: whole(1, 2 ** 29),
     standard: "1000000",
+  },
+  maxRunBytes: {
+    name: "REPRISE_MAX_RUN_BYTES",
+    about: "most bytes of inputs and outputs in one run",
+    schema: whole(1, 2 ** 31 - 1),
+    standard: "64000000",
+  },
+  artifactThresholdBytes: {
+    name: "REPRISE_ARTIFACT_THRESHOLD_BYTES",
+    about: "larger values are kept as artifacts",
+    schema: whole(1, 2 ** 29),
+    standard: "32000",
+  },
+  maxReplays: {
+    name: "REPRISE_MAX_REPLAYS",
+    about: "replay plans executed on one run",
+    schema: whole(1, 1_000),
+    standard: "10",
   },
 } as const satisfies Readonly<Record<keyof Settings, Variable>>;
 
@@ -201,6 +234,15 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  artifacts: {
+    name: "REPRISE_ARTIFACTS",
+    about: "where large values are kept: file:///dir or s3://bucket?endpoint=...",
+    schema: z
+      .string()
+      .regex(/^$|^(file|s3):\/\/./, "is neither file:///dir nor s3://bucket")
+      .transform((url) => (url === "" ? null : url)),
+    standard: "",
   },
 } as const satisfies Readonly<Record<Exclude<keyof Config, "settings">, Variable>>;
 

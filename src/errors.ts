@@ -27,6 +27,10 @@ export const errorCodes = [
   "REVIEW_GONE",
   "REVIEW_TAKEN",
   "VERB_REFUSED",
+  "STALE_REVISION",
+  "PLAN_GONE",
+  "PLAN_TAKEN",
+  "PLAN_REFUSED",
   "CURSOR_INVALID",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",
@@ -41,12 +45,18 @@ export const errorCodes = [
   "RESULT_TIMEOUT",
   // infrastructure: back off and try again
   "STORE_UNAVAILABLE",
+  "ARTIFACTS_UNAVAILABLE",
   "CLOSED",
-  // a step's own: it works for a run that this process has lost
+  // a step's own: it works for a run that this process has lost, or asks for a tool that is not to be had
   "LEASE_LOST",
+  "INTENT_MISSING",
+  "TOOL_FAILED",
+  "TOOL_REFUSED",
+  "TOOL_SUSPENDED",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",
+  "ARTIFACT_MISSING",
 ] as const;
 
 /** One of the codes of {@link errorCodes}. */
@@ -70,4 +80,11 @@ export class RepriseError extends Error {
     this.code = code;
     this.details = parts.details ?? {};
   }
+}
+
+/** Can whatever was asked be asked again in a while, unchanged? What keeps runs or their values did not answer. */
+export function isUnavailable(error: unknown): boolean {
+  return (
+    error instanceof RepriseError && (error.code === "STORE_UNAVAILABLE" || error.code === "ARTIFACTS_UNAVAILABLE")
+  );
 }

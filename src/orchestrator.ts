@@ -3,9 +3,10 @@
  * connected before it is used. What is not given in the options is read from the environment, what is wrong there is
  * refused at once.
  */
+import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type Client, connectedClient } from "./client/index.ts";
 import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
-import type { Fact, Facts, Store, WakeUps } from "./core/index.ts";
+import type { Artifacts, Fact, Facts, Store, WakeUps } from "./core/index.ts";
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
@@ -16,6 +17,11 @@ import { type BarrierOption, redisStore } from "./store/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
 export interface PlaceOptions {
+  /**
+   * Where values above `settings.artifactThresholdBytes` are kept instead of in Redis (`fileArtifacts`, `s3Artifacts`);
+   * REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
+   */
+  readonly artifacts?: Artifacts | undefined;
   /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
   readonly redis?: string | ConnectionOptions | undefined;
   /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
@@ -78,9 +84,10 @@ export interface QueueOptions {
  */
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
+  const { maxPayloadBytes, maxRunBytes, maxReplays } = base.settings;
   const client = connectedClient(
     { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes: base.settings.maxPayloadBytes },
+    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes, maxRunBytes, maxReplays },
   );
   return {
     ...client,
@@ -185,7 +192,8 @@ interface Base extends Kept {
 function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
   const sagas = uniqueSagas(options.sagas);
   const kept = keptIn(options, barrier);
-  const { connections, namespace, store, onTrouble } = kept;
+  const { connections, namespace, onTrouble } = kept;
+  const store = withValuesKept(kept, options);
   const queueConnection = once(() => connections.commands());
   const wakeUps = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble });
   const close = async (): Promise<void> => {
@@ -193,7 +201,14 @@ function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
     await store.close();
     connections.close();
   };
-  return { ...kept, sagas, queueConnection, wakeUps, close };
+  return { ...kept, store, sagas, queueConnection, wakeUps, close };
+}
+
+/** Also without a place for artifacts: what refers to one is then known as missing, and never taken for a value. */
+function withValuesKept({ config, settings, namespace, store }: Kept, options: PlaceOptions): Store {
+  const place = config.artifacts;
+  const artifacts = options.artifacts ?? (place === null ? null : artifactsAt(place, process.env));
+  return withArtifacts(store, { artifacts, namespace, thresholdBytes: settings.artifactThresholdBytes });
 }
 
 /** Made when it is first asked for. */

@@ -44,6 +44,7 @@ const codeOf: Partial<Readonly<Record<ErrorCode, ExitCode>>> = {
   RUN_CONFLICT: exitCodes.conflict,
   REDIS_NOT_FOUND: exitCodes.unreachable,
   STORE_UNAVAILABLE: exitCodes.unreachable,
+  ARTIFACTS_UNAVAILABLE: exitCodes.unreachable,
   STORE_EVICTS: exitCodes.unsafe,
   STORE_FORGETFUL: exitCodes.unsafe,
   RUN_NEEDS_REVIEW: exitCodes.unsafe,

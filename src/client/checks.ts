@@ -1,5 +1,5 @@
 /** What is refused before anything is written: ids, inputs, payloads, durations. Every refusal names what and where. */
-import { idPattern } from "../core/index.ts";
+import { idPattern, sizeOf } from "../core/index.ts";
 import { type ErrorCode, RepriseError } from "../errors.ts";
 import type { Checked } from "../saga/index.ts";
 import { type Duration, durationMs, type Json, toJson } from "../saga/index.ts";
@@ -32,6 +32,14 @@ export function checkedJson(
   const checked = check(json.value);
   if (!checked.ok) throw invalid(code, what, checked.problem);
   return json.value;
+}
+
+/** A run begins with its input, and holds no more than so much. */
+export function checkedRunSize(input: Json, what: string, maxRunBytes: number): void {
+  const bytes = sizeOf(input);
+  if (bytes <= maxRunBytes) return;
+  const message = `${what} is ${bytes} bytes of JSON; a run holds at most ${maxRunBytes} (maxRunBytes)`;
+  throw new RepriseError("PAYLOAD_TOO_LARGE", message, { details: { what, bytes, maxRunBytes } });
 }
 
 export function checkedPriority(priority: number): number {

@@ -5,10 +5,20 @@
 import type { ListPage, ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
+import {
+  type Batch,
+  type BatchOptions,
+  type BatchReport,
+  type ExecuteBatchOptions,
+  executeBatch,
+  readBatch,
+  replayMany,
+} from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import { ConnectedRun, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
+import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -59,6 +69,28 @@ export interface Client {
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
   /** Everything that needs a person, of all tenants unless one is named: parked runs, and runs that no living worker serves. */
   inbox(query?: InboxQuery): Promise<InboxPage>;
+  /**
+   * Executes a plan that `run.plan` made: once, and only while the run lies there as it did.
+   *
+   * @throws RepriseError PLAN_GONE, PLAN_TAKEN (naming who), PLAN_REFUSED (it is not safe and `override` does not say why it
+   * is meant; or the run was replayed too often), STALE_REVISION, REVIEW_TAKEN, INPUT_INVALID.
+   */
+  executePlan(planId: string, options: ExecuteOptions): Promise<Replayed>;
+  /**
+   * Selects runs and makes a plan for each, for `executeBatch`; no run is changed.
+   *
+   * @throws RepriseError INPUT_INVALID, ID_INVALID.
+   */
+  replayMany(options: BatchOptions): Promise<Batch>;
+  /**
+   * Executes a batch: the canaries first, then the rest at the rate that is wished. Runs that have moved since, and plans that
+   * are not safe, are left out and said to be. Called again it goes on where it stopped, and does no item twice.
+   *
+   * @throws RepriseError PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE.
+   */
+  executeBatch(batchId: string, options: ExecuteBatchOptions): Promise<BatchReport>;
+  /** A batch and what came of its items so far. Throws PLAN_GONE. */
+  batch(batchId: string): Promise<BatchReport>;
   close(): Promise<void>;
 }
 
@@ -96,6 +128,10 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
       if (query.tenant !== undefined) checkedId(query.tenant, "the tenant");
       return await inboxPage(connection, { ...query, limit });
     },
+    executePlan: (id, given) => executePlan(connection, id, given),
+    replayMany: (given) => replayMany(connection, given),
+    executeBatch: (id, given) => executeBatch(connection, id, given),
+    batch: (id) => readBatch(connection, id),
     close: () => connection.close(),
   };
 }

@@ -36,6 +36,10 @@ export interface ClientOptions {
   readonly sagas: readonly Saga[];
   /** Inputs and payloads larger than this are refused. */
   readonly maxPayloadBytes: number;
+  /** An input that is more than a run may hold is refused; the bound is the worker's unless given. */
+  readonly maxRunBytes?: number;
+  /** Plans that may be executed on one run. */
+  readonly maxReplays: number;
 }
 
 /** Waits for news of one run. */
@@ -80,6 +84,11 @@ export class Connection {
     const saga = this.#sagas.get(`${name}@${version}`);
     if (saga === undefined) throw unknownSaga(`${name}@${version}`, [...this.#sagas.keys()]);
     return saga;
+  }
+
+  /** Why nothing can be said of a run whose saga is not here as the run knows it. */
+  unknownStructure(name: string, version: number): RepriseError {
+    return unknownSaga(`${name}@${version} in the structure of the run`, [...this.#sagas.keys()]);
   }
 
   /** The newest version of a saga by name. Throws SAGA_UNKNOWN. */

@@ -1,5 +1,5 @@
 /** What `result()` rejects with when a run does not come to a result (design section 7, end). */
-import type { Cause, Review, Rollback, RunRef } from "../core/index.ts";
+import { type Cause, type MissingValue, type Review, type Rollback, type RunRef, summaryOf } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
 /** The run failed; what it had done was undone as far as `rollback` says. */
@@ -63,4 +63,11 @@ export class ResultTimeout extends RepriseError {
     });
     this.run = run;
   }
+}
+
+/** The run is there, and a value of it that was asked for is not: it lies outside the store and cannot be had. */
+export function missing(run: RunRef, values: readonly MissingValue[]): RepriseError {
+  return new RepriseError("ARTIFACT_MISSING", `run ${run.id}: ${summaryOf(values)}`, {
+    details: { ...run, missing: values },
+  });
 }

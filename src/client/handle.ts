@@ -8,24 +8,28 @@ import {
   hasEnded,
   type Judged,
   type LogEntry,
+  MissingArtifact,
+  missingIn,
+  type ReplayPlan,
   type RunRecord,
   type RunRef,
   type RunStatus,
   type RunVerdict,
+  type UnwindPreview,
+  unwindPreview,
   verdictOf,
 } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { checkedDuration, checkedId, checkedJson } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
-import { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
+import { type PlanOptions, plan } from "./replay.ts";
 import { notFound, sendRequest } from "./send.ts";
 import { type UndoOptions, undo } from "./undo.ts";
 import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";
-
-/** A run that moves is read again this often before it is judged as read. */
-const snapshotTries = 10;
 
 /** Payloads by event; of a run whose saga is not known to the compiler, anything. */
 export type EventPayloads<Events> = unknown extends Events ? Readonly<Record<string, Json>> : Events;
@@ -70,6 +74,13 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   verdict(): Promise<RunVerdict>;
   /** Where it stopped, what was attempted outside, what may safely be tried again: as data, and as `text`. */
   explain(): Promise<Explanation>;
+  /**
+   * Says what replaying it would do, call by call, and keeps that as a plan for `client.executePlan`; the run is not changed.
+   * Throws INPUT_INVALID, ID_INVALID.
+   */
+  plan(options: PlanOptions): Promise<ReplayPlan>;
+  /** What undoing it would do, row by row, in that order. Throws SAGA_UNKNOWN. */
+  unwindPreview(): Promise<UnwindPreview>;
   /** Sends an event; kept until a state takes it. Throws EVENT_UNKNOWN, EVENT_INVALID, RUN_ENDED. */
   signal<Name extends keyof EventPayloads<Events> & string>(
     event: Name,
@@ -160,6 +171,18 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return explain(await this.#judged());
   }
 
+  plan(options: PlanOptions): Promise<ReplayPlan> {
+    return plan(this.#connection, this.#ref, options);
+  }
+
+  async unwindPreview(): Promise<UnwindPreview> {
+    const judged = await this.#judged();
+    const preview = unwindPreview(judged);
+    const { saga, version } = judged.record;
+    if (preview === null) throw this.#connection.unknownStructure(saga, version);
+    return preview;
+  }
+
   async signal<Name extends keyof EventPayloads<Events> & string>(
     event: Name,
     payload: EventPayloads<Events>[Name],
@@ -196,17 +219,8 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return record;
   }
 
-  /** Record and ledger of one revision, and the saga as this client has it. */
-  async #judged(): Promise<Judged> {
-    const store = await this.#connection.store();
-    for (let tries = 1; ; tries += 1) {
-      const record = await this.#read();
-      const rows = await store.ledger(this.#ref);
-      if (tries < snapshotTries && (await this.#read()).revision !== record.revision) continue;
-      const { namespace } = this.#connection.options;
-      const machine = this.#connection.machineFor(record);
-      return { namespace, record, rows, machine, now: await this.#connection.storeNow() };
-    }
+  #judged(): Promise<Judged> {
+    return judgedRun(this.#connection, this.#ref);
   }
 
   /** While somebody waits, a store that is away is waited for, too. */
@@ -214,7 +228,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     try {
       return await this.#read();
     } catch (error) {
-      if (!(error instanceof RepriseError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      if (!isUnavailable(error)) throw error;
       return null;
     }
   }
@@ -244,6 +258,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
       case "waiting":
       case "paused":
       case "unwinding":
+        if (record.output instanceof MissingArtifact) throw missing(this.#ref, missingIn(record, []));
         // What a saga results in is typed by its machine; it was checked to be JSON before it was committed.
         return record.output as Output;
     }

@@ -3,7 +3,7 @@
  * the other is told who. V2 only the verbs the review names are sent. V3 what a person says happened must be usable: the
  * output fits the step's schema.
  */
-import type { Review, Row, RunRecord, RunRef, VerbCommand } from "../core/index.ts";
+import type { Review, Row, RunRecord, RunRef, Shown, VerbCommand } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
 import { checkedJson, checkedReason } from "./checks.ts";
@@ -16,6 +16,8 @@ export interface VerbOptions {
   readonly by: string;
   /** The number of the review that was looked at; the open one unless given. */
   readonly review?: number;
+  /** The revision that was looked at: refused when the run has moved since. Any unless given. */
+  readonly revision?: number;
   /** Makes the request idempotent; a new one unless given. */
   readonly commandId?: string;
 }
@@ -34,7 +36,7 @@ export type Resolution =
 
 /**
  * The verbs of a parked run. Each throws REVIEW_GONE, REVIEW_TAKEN (naming the winner), VERB_REFUSED (naming the verbs it
- * takes), RUN_NOT_FOUND, and INPUT_INVALID where the reason is empty.
+ * takes), STALE_REVISION, RUN_NOT_FOUND, and INPUT_INVALID where the reason is empty.
  */
 export interface Operator {
   /** Ask the other side now. */
@@ -87,8 +89,18 @@ async function actOn(connection: Connection, run: RunRef, verb: VerbCommand, opt
   const n = options.review ?? review?.n;
   if (n === undefined) throw gone(run, null);
   // A review that is over is refused by the store, which knows who was first.
+  if (review?.n === n) assertShown(record, options);
   const checked = review?.n === n ? await checkVerb(connection, record, review, verb) : verb;
-  await sendVerb(connection, run, n, checked, options);
+  const { revision } = options;
+  await sendVerb(connection, run, { n, verb: checked, shown: revision === undefined ? {} : { revision } }, options);
+}
+
+function assertShown(record: RunRecord, { revision }: VerbOptions): void {
+  if (revision === undefined || revision === record.revision) return;
+  const message = `run ${record.id} was looked at in revision ${revision} and is at ${record.revision}: look again`;
+  throw new RepriseError("STALE_REVISION", message, {
+    details: { id: record.id, shown: revision, revision: record.revision },
+  });
 }
 
 async function checkVerb(
@@ -133,15 +145,22 @@ async function rowOf(connection: Connection, run: RunRef, seq: number | null): P
   return rows[seq - 1] ?? null;
 }
 
-async function sendVerb(
+/** A verb on the review with that number, and what it was decided on. */
+export interface Decision {
+  readonly n: number;
+  readonly verb: VerbCommand;
+  readonly shown: Shown;
+}
+
+/** Throws REVIEW_GONE, REVIEW_TAKEN. */
+export async function sendVerb(
   connection: Connection,
   run: RunRef,
-  n: number,
-  verb: VerbCommand,
-  options: VerbOptions,
+  { n, verb, shown }: Decision,
+  options: Pick<VerbOptions, "by" | "commandId">,
 ): Promise<void> {
   const commandId = options.commandId ?? connection.ports.ids.next();
-  const body = { type: "verb", verb } as const;
+  const body = { type: "verb", verb, ...shown } as const;
   const answer = await sendRequest(connection, { run, slot: `review:${n}`, commandId, by: options.by, body });
   if (answer.answer === "GONE") throw gone(run, n);
   if (answer.answer !== "TAKEN") return;

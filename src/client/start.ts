@@ -15,7 +15,7 @@ import {
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
-import { checkedDuration, checkedId, checkedJson, checkedPriority, invalid } from "./checks.ts";
+import { checkedDuration, checkedId, checkedJson, checkedPriority, checkedRunSize, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 
 /** The tenant of runs that name none. */
@@ -54,11 +54,25 @@ export interface Wanted extends StartOptions {
   readonly input: unknown;
 }
 
+/** What a run is told of the one that it replays. */
+interface Replay extends Pick<BeginInput, "replays" | "replayOf"> {
+  readonly commandId?: string;
+}
+
 /** Starts one run. Throws RUN_CONFLICT beside what `checked` throws. */
-export async function startOne(connection: Connection, saga: Saga, wanted: Wanted): Promise<Started> {
-  const store = await connection.store();
-  const command = commandOf(connection, saga, checked(connection, saga, wanted, await connection.storeNow()));
-  const answer = await store.create(command);
+export async function startOne(
+  connection: Connection,
+  saga: Saga,
+  wanted: Wanted,
+  replay: Replay = {},
+): Promise<Started> {
+  const start = checked(connection, saga, wanted, await connection.storeNow());
+  return await create(connection, commandOf(connection, saga, start, replay));
+}
+
+/** Sends the command and wakes the new run. Throws RUN_CONFLICT. */
+export async function create(connection: Connection, command: CreateCommand): Promise<Started> {
+  const answer = await (await connection.store()).create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
   if (answer.answer === "OK") await connection.wake([answer.wake]);
@@ -101,11 +115,12 @@ type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
 function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {
   const { ids } = connection.ports;
-  const { maxPayloadBytes } = connection.options;
+  const { maxPayloadBytes, maxRunBytes = Number.POSITIVE_INFINITY } = connection.options;
   const { spec } = saga;
   const input: Json = checkedJson(wanted.input, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
     decode(spec.input, json),
   );
+  checkedRunSize(input, `input of ${saga.name}`, maxRunBytes);
   return {
     tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
     id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),
@@ -116,9 +131,14 @@ function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number
   };
 }
 
-function commandOf(connection: Connection, saga: Saga, start: Start): CreateCommand {
-  const first = begin({ ...start, machine: machineOf(saga.spec), hash: structureHashOf(saga) });
-  return { ...first, memberships: listingsOf(first.record), commandId: connection.ports.ids.next() };
+function commandOf(
+  connection: Connection,
+  saga: Saga,
+  start: Start,
+  { commandId = connection.ports.ids.next(), ...replay }: Replay = {},
+): CreateCommand {
+  const first = begin({ ...start, ...replay, machine: machineOf(saga.spec), hash: structureHashOf(saga) });
+  return { ...first, memberships: listingsOf(first.record), commandId };
 }
 
 function startAtOf({ delay, startAt }: StartOptions, now: number): number {

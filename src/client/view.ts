@@ -1,5 +1,5 @@
 /** A run as applications and operators see it: the record without what only the engine needs. */
-import { type Call, operationId, type Row, type RunRecord } from "../core/index.ts";
+import { type Call, type MissingValue, missingIn, operationId, type Row, type RunRecord } from "../core/index.ts";
 
 export type RunView = Pick<
   RunRecord,
@@ -18,6 +18,8 @@ export type RunView = Pick<
   | "timers"
   | "attributes"
   | "priority"
+  | "replays"
+  | "replayOf"
   | "revision"
   | "createdAt"
   | "startAt"
@@ -25,14 +27,16 @@ export type RunView = Pick<
 > & {
   /** The machine's state value; `null` before the run has begun. */
   readonly state: RunRecord["input"];
+  /** Values of the run itself that are kept outside the store and cannot be had: a reference stands in their place. */
+  readonly missing: readonly MissingValue[];
 };
 
 export function viewOf(record: RunRecord): RunView {
   const { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel } = record;
-  const { timers, attributes, priority, revision, createdAt, startAt, endedAt, snapshot } = record;
+  const { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt, snapshot } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
-  const when = { timers, attributes, priority, revision, createdAt, startAt, endedAt };
-  return { ...what, ...when, state: snapshot?.value ?? null };
+  const when = { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt };
+  return { ...what, ...when, state: snapshot?.value ?? null, missing: missingIn(record, []) };
 }
 
 /** A ledger row with the operation ids it is known by outside. */
@@ -40,6 +44,8 @@ export interface LedgerRow extends Row {
   readonly operationId: string;
   /** `null`: no compensation of it was ever owed. */
   readonly undoOperationId: string | null;
+  /** Values of the row that are kept outside the store and cannot be had: a reference stands in their place. */
+  readonly missing: readonly MissingValue[];
 }
 
 export function ledgerRowOf(
@@ -51,6 +57,7 @@ export function ledgerRowOf(
   return {
     ...row,
     operationId: operationId(namespace, run, row),
+    missing: missingIn(null, [row]),
     undoOperationId: undo === null ? null : operationId(namespace, run, row, "undo"),
   };
 }

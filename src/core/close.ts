@@ -17,6 +17,7 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
   }
   record.interruptions = 0;
   if (why === "late_result" && record.snapshot?.status !== "active") return null;
+  if (why === "missing_artifact" && record.snapshot?.status === "done" && record.unwind === null) return null;
   const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
   const ends = record.unwind?.ends ?? (record.cancel === null ? endsBy(cause) : "cancelled");
   const { now } = draft.input;
@@ -30,7 +31,7 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
 function stopCall(draft: Draft, row: Row): void {
   const { seq, call } = row;
   const { state } = call;
-  if (state !== "planned" && state !== "offered" && state !== "sent") return;
+  if (state !== "planned" && state !== "claiming" && state !== "offered" && state !== "sent") return;
   if (state === "offered") draft.withdraw.push({ seq, send: call.send });
   if (state === "sent") abortCall(draft, { seq, side: "action" });
   if (state === "sent" && call.fence === null) draft.abortPermits.push(seq);
@@ -52,4 +53,5 @@ function acceptRow(draft: Draft, row: Row, reason: string, passed: boolean): voi
     patchRow(draft, seq, { undo: { ...undo, state, call: undo?.call ?? null, reason } });
   }
   if (row.told === null) patchRow(draft, seq, { told: "nothing" });
+  if (row.intent?.state === "undone") patchRow(draft, seq, { intent: { ...row.intent, state: "reused" } });
 }

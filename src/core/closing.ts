@@ -8,6 +8,7 @@ import type { Json } from "../saga/index.ts";
 import { callAt, type Draft, note, type Place, patchCall, patchRow, putRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass, later } from "./rows.ts";
 import type { Call, Failure, Proof, ReviewReason, Undo } from "./run.ts";
+import { countChange } from "./size.ts";
 
 /** How it is known that a call happened. */
 export interface Happened {
@@ -39,6 +40,7 @@ export function happened(draft: Draft, place: Place, how: Happened): void {
     error: how.unusable === null ? call.error : unusableOutput(call, how.unusable),
   });
   if (place.side === "undo") return closeUndo(draft, place.seq, "done", null);
+  countChange(draft, rowAt(draft, place.seq).output, how.output);
   patchRow(draft, place.seq, { output: how.output, unusable: how.unusable !== null });
 }
 
@@ -124,7 +126,15 @@ export function closeUndo(
 }
 
 /** The reviews that ask what became of a call, or what to do since it did not happen. */
-const asking: ReadonlySet<ReviewReason> = new Set(["unknown_outcome", "poison", "halted", "exhausted", "after_pivot"]);
+const asking: ReadonlySet<ReviewReason> = new Set([
+  "unknown_outcome",
+  "poison",
+  "halted",
+  "exhausted",
+  "after_pivot",
+  "intent_busy",
+  "intent_conflict",
+]);
 
 /** What a person was asked about this call is known now. */
 export function answerReview(draft: Draft, { seq, side }: Place): void {

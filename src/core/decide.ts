@@ -7,6 +7,7 @@
  * time always follow from the record.
  */
 import { readAttributes } from "./attributes.ts";
+import { claimed, orderIntents, published } from "./claims.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
@@ -14,12 +15,16 @@ import { probed } from "./find-out.ts";
 import { finish } from "./finish.ts";
 import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
+import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { keepProgress } from "./progress.ts";
+import { takeRemembered } from "./rollback.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { settle } from "./settle.ts";
+import { sizeOf } from "./size.ts";
 import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
+import { takeTool } from "./tools.ts";
 import { beginMachine, feed } from "./turn.ts";
 import { isToBeUndone, takeUndo } from "./undo.ts";
 import { goBack } from "./unwind.ts";
@@ -62,8 +67,11 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     paused: false,
     unwind: null,
     interruptions: 0,
+    replays: input.replays ?? 0,
+    replayOf: input.replayOf ?? null,
     seen: 0,
     attributes: {},
+    bytes: sizeOf(input.input),
     createdAt: input.now,
     startAt: input.startAt,
     endedAt: null,
@@ -76,6 +84,10 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
 export function decide(run: Run, facts: readonly DriverFact[], input: DecideInput): Decision {
   const draft = draftOf(run, input);
   hear(draft, facts);
+  if (run.missing !== undefined) {
+    holdMissing(draft, run.missing, facts);
+    return finish(draft);
+  }
   const isOver = hasEnded(run.record.status);
   if (isOver && !isReopened(draft, facts)) return finish(draft);
   takeControls(draft);
@@ -83,13 +95,16 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   settleDown(draft);
   readAttributes(draft);
   grantDue(draft);
+  orderIntents(draft);
   return finish(draft);
 }
 
-/** What all facts say of the inbox and of permits is known before anything is decided: it may have come last. */
+/** What all facts say of the inbox, of permits, of stopping and of what was forgotten is known before anything is decided: it may have come last. */
 function hear(draft: Draft, facts: readonly DriverFact[]): void {
   for (const fact of facts) {
+    if (fact.type === "stopping") draft.stopping = true;
     if (fact.type === "inbox") receive(draft, fact.entries);
+    if (fact.type === "acquired" && fact.remembered !== undefined) takeRemembered(draft, fact.remembered);
     if (fact.type === "acquired" || fact.type === "permitted") takePermits(draft, fact.permits);
   }
   receive(draft, []);
@@ -114,9 +129,14 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return attend(draft, fact.seq);
     case "progress":
       return keepProgress(draft, fact);
+    case "tool":
+      return takeTool(draft, fact);
+    case "claimed":
+      claimed(draft, fact);
+      return attend(draft, fact.seq);
+    case "published":
+      return published(draft, fact);
     case "stopping":
-      draft.stopping = true;
-      return;
     case "permitted":
     case "inbox":
     case "tick":

@@ -4,15 +4,18 @@
 
 import type { Json } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
+import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
-import type { CallResult, InboxEntry, Run } from "./run.ts";
+import type { CallResult, InboxEntry, IntentWord, ReplayOf, Run } from "./run.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =
   /** The lease was won. `takenFrom` as the store said; `permits` are the live and expired permits of offered rows. */
   | {
       readonly type: "acquired";
+      /** What this process remembers of the run, where the store has forgotten it (`isForgotten`). */
+      readonly remembered?: Remembered;
       readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
       readonly permits: readonly PermitState[];
     }
@@ -37,6 +40,23 @@ export type DriverFact =
     }
   /** A long step says how far it has come. */
   | { readonly type: "progress"; readonly seq: number; readonly send: number; readonly cursor: Json }
+  /** The registry has answered a claim; `theirs`: what the owner of a conflict was given, where it could be read. */
+  | {
+      readonly type: "claimed";
+      readonly seq: number;
+      readonly claim: number;
+      readonly answer: ClaimIntentAnswer;
+      readonly theirs: Json;
+    }
+  /** The registry knows what became of a claim, and everybody who listens was told. */
+  | {
+      readonly type: "published";
+      readonly seq: number;
+      readonly claim: number;
+      readonly became: IntentWord;
+    }
+  /** An action of this driver asks for one of its tools. */
+  | ({ readonly type: "tool" } & ToolAsk)
   /** Newer inbox entries were delivered with an answer. */
   | { readonly type: "inbox"; readonly entries: readonly InboxEntry[] }
   /** A commit was answered `PERMITTED`. */
@@ -46,13 +66,46 @@ export type DriverFact =
   /** The worker is told to stop: hand the run back at the next safe point. */
   | { readonly type: "stopping" };
 
-/** Bounds and waits of the engine that decisions depend on, in ms (design section 5, Defaults). */
+/** What a process remembers of a run: its newest commit that the store has acknowledged to it. */
+export interface Remembered {
+  readonly revision: number;
+  readonly digest: string;
+  /** Store time of that commit. */
+  readonly at: number;
+  /** The run after it; `null`: it was too long ago. */
+  readonly run: Run | null;
+  /** The store was asked, and its log says otherwise. */
+  readonly isDenied: boolean;
+}
+
+/** A request of an action for one of its tools. */
+export interface ToolAsk {
+  /** Tells this request from all others. */
+  readonly ask: string;
+  /** The row and send of the action that asks. */
+  readonly parent: number;
+  readonly send: number;
+  /** Name of the tool's step. */
+  readonly tool: string;
+  /** By what a repeat is known within the step; `null`: it is a request of its own each time. */
+  readonly key: Json;
+  /** Its business key, known to all runs of the tenant; `null`: none was given. */
+  readonly intent: Json;
+  /** Encoded. */
+  readonly input: Json;
+}
+
+/** Bounds and waits of the engine that decisions depend on, in ms unless the name says otherwise (design section 5). */
 export interface DecideSettings {
   readonly startWithinMs: number;
   readonly abortGraceMs: number;
   readonly inlineWaitMs: number;
   readonly quiesceMs: number;
   readonly barrierMs: number;
+  /** How long a row waits for the owner of its intent before a person is asked. */
+  readonly intentWaitMs: number;
+  /** The most a run may hold in inputs and outputs. */
+  readonly maxRunBytes: number;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */
@@ -66,7 +119,7 @@ export interface DecideInput {
   readonly random: number;
   readonly actor: string;
   readonly fence: number;
-  /** Calls and probes this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
+  /** What this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`, `claim:<seq>`, `publish:<seq>`. */
   readonly inFlight: ReadonlySet<string>;
 }
 
@@ -95,6 +148,24 @@ export interface Offer {
   readonly queue: string;
 }
 
+/** A claim of an intent, to be sent after the commit is acknowledged. */
+export interface ClaimOrder {
+  readonly seq: number;
+  readonly claim: number;
+  readonly intent: IntentRef;
+  readonly owner: string;
+  readonly argsHash: string;
+}
+
+/** What became of a claim, to be published after the commit is acknowledged. */
+export interface PublishOrder {
+  readonly seq: number;
+  readonly claim: number;
+  readonly intent: IntentRef;
+  readonly owner: string;
+  readonly became: IntentOutcome;
+}
+
 export interface Decision {
   /** `null`: there is nothing to write. */
   readonly commit: Commit | null;
@@ -102,6 +173,8 @@ export interface Decision {
   readonly run: Run;
   readonly calls: readonly CallOrder[];
   readonly offers: readonly Offer[];
+  readonly claims: readonly ClaimOrder[];
+  readonly publishes: readonly PublishOrder[];
   /** Keys of `inFlight` whose signals are to be aborted. */
   readonly abort: readonly string[];
   /** Next time something is due by itself, also while calls are in flight; `null`: nothing. */
@@ -122,4 +195,7 @@ export interface BeginInput {
   readonly now: number;
   /** Not before this store time. */
   readonly startAt: number;
+  /** Of a run that replays another one. */
+  readonly replays?: number;
+  readonly replayOf?: ReplayOf;
 }

@@ -15,6 +15,11 @@ export function digestOf(text: string): string {
   return hash("sha256", text, "buffer").subarray(0, digestBytes).toString("base64url");
 }
 
+/** SHA-256 of the content of an artifact, in hex: its name, and the proof that it is what was put there. */
+export function contentHashOf(content: string | Uint8Array): string {
+  return hash("sha256", content, "hex");
+}
+
 /** Digest of a JSON value, independent of the order of its keys. */
 export function hashOf(value: Json): string {
   const canonical = canonicalize(value);
@@ -33,12 +38,14 @@ export function structureHashOf(saga: Saga): string {
 
 /**
  * Digest of a log entry: chained to the one before (the first one to the structure hash of its saga), over what it says
- * was taken and the snapshot after it.
+ * was taken and the snapshot after it. That is left out where values were missing: nobody knew it whole, and it did not
+ * change.
  */
 export function entryDigest(
   previous: string,
   { revision, to, taken }: Pick<LogEntry, "revision" | "to" | "taken">,
   snapshot: MachineState | null,
 ): string {
-  return digestOf(JSON.stringify([previous, revision, to, snapshot, taken]));
+  const known = taken.some(({ what }) => what === "missing") ? null : snapshot;
+  return digestOf(JSON.stringify([previous, revision, to, known, taken]));
 }

@@ -3,10 +3,10 @@
  * core, so `decide` stays pure. Owns how rows and calls are rewritten; decides nothing.
  */
 import type { CallSpec, Json, StepSpec } from "../saga/index.ts";
-import type { CallOrder, DecideInput, Offer } from "./decision.ts";
+import type { CallOrder, ClaimOrder, DecideInput, Offer, PublishOrder } from "./decision.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
-import { callOf, rowIsOpen, type Side } from "./rows.ts";
+import { callOf, isAwaited, rowIsOpen, type Side } from "./rows.ts";
 import type { Call, InboxEntry, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
 
 export type { Side } from "./rows.ts";
@@ -31,6 +31,8 @@ export interface Draft {
   readonly taken: Taken[];
   readonly calls: CallOrder[];
   readonly offers: Offer[];
+  readonly claims: ClaimOrder[];
+  readonly publishes: PublishOrder[];
   readonly abort: string[];
   readonly withdraw: { readonly seq: number; readonly send: number }[];
   readonly settledPermits: number[];
@@ -64,6 +66,8 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     taken: [],
     calls: [],
     offers: [],
+    claims: [],
+    publishes: [],
     abort: [],
     withdraw: [],
     settledPermits: [],
@@ -161,16 +165,14 @@ class View implements MachineView {
   get results(): MachineView["results"] {
     const results: Record<string, Json> = {};
     for (const row of this.#draft.rows) {
-      if (row.told === "outcome") results[row.step] = row.output;
+      if (row.told === "outcome" && row.tool === null) results[row.step] = row.output;
     }
     return results;
   }
 
   get invocations(): MachineView["invocations"] {
     const rows = this.#draft.open.map((seq) => rowAt(this.#draft, seq));
-    return new Map(
-      rows.filter(({ told, abandoned }) => told === null && !abandoned).map((row) => [row.invoke, row.step]),
-    );
+    return new Map(rows.filter(isAwaited).map((row) => [row.invoke, row.step]));
   }
 }
 

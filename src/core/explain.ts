@@ -48,9 +48,11 @@ function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {
 function knownOf({ state, course }: CallVerdict): Known {
   switch (state) {
     case "succeeded":
+    case "reused":
       return "happened";
     case "not_applied":
     case "withdrawn":
+    case "claiming":
       return "did not happen";
     case "sent":
     case "offered":

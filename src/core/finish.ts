@@ -25,6 +25,8 @@ export function finish(draft: Draft): Decision {
     run: commit === null ? { ...draft.before, inbox } : { record: commit.record, rows: draft.rows, inbox },
     calls: draft.calls,
     offers: draft.offers,
+    claims: draft.claims,
+    publishes: draft.publishes,
     abort: draft.abort,
     wanted: hold ? wanted : due,
     // biome-ignore lint/suspicious/noThenProperty: a word, never a function, so nobody takes it for a promise

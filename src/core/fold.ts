@@ -8,11 +8,11 @@
 import type { Json } from "../saga/index.ts";
 import { entryDigest } from "./digest.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
-import type { LogEntry, Row, RunRecord, Taken, Timer } from "./run.ts";
+import type { ForkStart, LogEntry, Row, RunRecord, StartTimer, Taken } from "./run.ts";
 
 /** The run whose log is read: its record and ledger as they are now. */
 export interface Folded {
-  readonly record: Pick<RunRecord, "input" | "hash">;
+  readonly record: Pick<RunRecord, "input" | "hash" | "replayOf">;
   readonly rows: readonly Row[];
 }
 
@@ -20,6 +20,10 @@ export interface Folded {
 export interface Step {
   readonly revision: number;
   readonly snapshot: MachineState | null;
+  /** Rows that the machine had asked for by then, those it still waited for, and its timers. */
+  readonly asked: number;
+  readonly waits: readonly number[];
+  readonly timers: readonly StartTimer[];
   /** Why the entry does not follow from those before it; `null`: it does. */
   readonly problem: string | null;
 }
@@ -31,7 +35,7 @@ export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[])
   let digest = run.record.hash;
   for (const entry of log) {
     const problem = replay.take(entry.taken) ?? digestProblem(digest, entry, replay.snapshot);
-    steps.push({ revision: entry.revision, snapshot: replay.snapshot, problem });
+    steps.push({ revision: entry.revision, ...replay.state(), problem });
     if (problem !== null) break;
     digest = entry.digest;
   }
@@ -56,12 +60,33 @@ class Replay {
   readonly #machine: Machine;
   readonly #run: Folded;
   readonly #lines: Line[] = [];
-  readonly #timers = new Map<string, Timer["event"]>();
+  readonly #waits = new Set<number>();
+  readonly #timers = new Map<string, StartTimer>();
   snapshot: MachineState | null = null;
 
   constructor(machine: Machine, run: Folded) {
     this.#machine = machine;
     this.#run = run;
+    const { replayOf } = run.record;
+    if (replayOf?.mode === "fork") this.#startAt(replayOf.start);
+  }
+
+  /** A fork began where the other run stood: its first rows are that one's, told or asked for already. */
+  #startAt({ snapshot, rows, waits, timers }: ForkStart): void {
+    this.snapshot = snapshot;
+    for (const { seq, invoke, step, output, told, abandoned } of this.#run.rows.slice(0, rows)) {
+      const isLive = waits.includes(seq);
+      const wasTold = isLive || told === "nothing" ? null : told;
+      this.#lines.push({ invoke, step, output, told: wasTold, abandoned: !isLive && abandoned });
+      if (isLive) this.#waits.add(seq);
+    }
+    for (const timer of timers) this.#timers.set(timer.id, timer);
+  }
+
+  /** How it stands now. */
+  state(): Omit<Step, "revision" | "problem"> {
+    const { snapshot } = this;
+    return { snapshot, asked: this.#lines.length, waits: [...this.#waits], timers: [...this.#timers.values()] };
   }
 
   /** Why something in it cannot have happened; `null`: all of it can. */
@@ -87,6 +112,12 @@ class Replay {
         return this.#fire(taken.id);
       case "abandoned":
         return this.#abandon(taken.seq);
+      case "restored":
+        return "the store has forgotten what was before it";
+      case "tool":
+        // A row that the machine knows nothing of.
+        if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });
+        return null;
       default:
         return null;
     }
@@ -98,6 +129,7 @@ class Replay {
     if (line === undefined || row === undefined) return `row ${seq} was never asked for`;
     if (line.told !== null) return `row ${seq} was told twice`;
     line.told = failure === null ? "outcome" : "failure";
+    this.#waits.delete(seq);
     line.output = row.output;
     const { invoke } = line;
     return this.#feed(
@@ -106,16 +138,17 @@ class Replay {
   }
 
   #fire(id: string): string | null {
-    const event = this.#timers.get(id);
-    if (event === undefined) return `there was no timer ${id}`;
+    const timer = this.#timers.get(id);
+    if (timer === undefined) return `there was no timer ${id}`;
     this.#timers.delete(id);
-    return this.#feed({ type: "timer", event });
+    return this.#feed({ type: "timer", event: timer.event });
   }
 
   #abandon(seq: number): string | null {
     const line = this.#lines[seq - 1];
     if (line === undefined) return `row ${seq} was never asked for`;
     line.abandoned = true;
+    this.#waits.delete(seq);
     return null;
   }
 
@@ -130,10 +163,17 @@ class Replay {
     for (const effect of turn.effects) {
       if (effect.type === "start") {
         this.#lines.push({ invoke: effect.invoke, step: effect.step, output: null, told: null, abandoned: false });
-      } else if (effect.type === "timer") this.#timers.set(effect.id, effect.event);
+        this.#waits.add(this.#lines.length);
+      } else if (effect.type === "timer") this.#setTimer(effect);
       else if (effect.type === "timer_cancel") this.#timers.delete(effect.id);
     }
     return null;
+  }
+
+  /** One that is set again under its id takes the place of the older one. */
+  #setTimer({ id, delayMs, event }: StartTimer): void {
+    this.#timers.delete(id);
+    this.#timers.set(id, { id, delayMs, event });
   }
 
   /** What the machine saw of the run then. */

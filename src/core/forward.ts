@@ -7,10 +7,13 @@
  */
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
+import { mayTryAgain } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
-import { askAbout, askAboutExhausted, askAboutOutput, askAboutUnknown } from "./reviews.ts";
-import { effectiveClass, isGivenUp, mayRepeat } from "./rows.ts";
+import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
+import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
+import { overBudget } from "./size.ts";
+import { hasOpenTools } from "./tools.ts";
 import { causeOf, takesFailure, tell } from "./turn.ts";
 import { pivotHappened, startUnwind } from "./unwind-start.ts";
 
@@ -38,22 +41,39 @@ function seeToAbandoned(draft: Draft, row: Row): void {
 }
 
 function announce(draft: Draft, row: Row): void {
+  // What an action has asked for belongs to what it did.
+  if (hasOpenTools(draft, row.seq)) return;
   switch (row.call.state) {
+    case "reused":
     case "succeeded":
-      return row.unusable ? askAboutOutput(draft, row) : tellSuccess(draft, row);
+      return row.unusable ? askAboutOutput(draft, row) : tellInBudget(draft, row);
     case "not_applied":
-      return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tell(draft, row);
+      return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tellOf(draft, row);
     case "unknown":
       return isGivenUp(row.call) ? turnRound(draft, row) : undefined;
     case "planned":
+    case "claiming":
     case "offered":
     case "sent":
     case "withdrawn":
   }
 }
 
+/** Whoever asked for it hears what came of it: the machine, or the action it is a tool of (`tools.ts`). */
+function tellOf(draft: Draft, row: Row): void {
+  if (row.tool === null) return tell(draft, row);
+  patchRow(draft, row.seq, { told: hasOutput(row.call) ? "outcome" : "failure" });
+}
+
+/** An output with which the run holds too much is recorded; nothing follows from it before somebody has looked. */
+function tellInBudget(draft: Draft, row: Row): void {
+  const problem = overBudget(draft, draft.record.bytes);
+  if (problem === null) tellSuccess(draft, row);
+  else askAboutSize(draft, row, problem);
+}
+
 function tellSuccess(draft: Draft, row: Row): void {
-  tell(draft, row);
+  tellOf(draft, row);
   const { told, undo } = rowAt(draft, row.seq);
   if (told !== null && undo === null && happenedTwice(draft, row)) askLate(draft, row.seq, "it happened twice");
 }
@@ -73,11 +93,18 @@ function asksFirst(draft: Draft, row: Row): boolean {
 
 /**
  * Nobody can tell what became of it. The unwind may settle that (design section 7, step 2); a person is asked where a repeat
- * is not safe, where an `onError` would run over an unknown effect, and past a pivot.
+ * is not safe or was not when it was due, where an `onError` or an action that asked for a tool would run over an unknown
+ * effect, and past a pivot.
  */
 function turnRound(draft: Draft, row: Row): void {
-  const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now);
-  if (!harmless || takesFailure(draft, row) || pivotHappened(draft)) return askAboutUnknown(draft, row);
+  const harmless = mayRepeat(row.call, specOf(draft, row, "action"), draft.input.now) && !wasDueTooLate(draft, row);
+  if (!harmless || row.tool !== null || takesFailure(draft, row) || pivotHappened(draft))
+    return askAboutUnknown(draft, row);
   patchRow(draft, row.seq, { told: "nothing" });
   startUnwind(draft, causeOf(row));
+}
+
+/** Given up with attempts left: the next one would have come when the other side may have forgotten the key. */
+function wasDueTooLate(draft: Draft, { seq, call }: Row): boolean {
+  return call.error?.kind !== "fail" && mayTryAgain(draft, { seq, side: "action" });
 }

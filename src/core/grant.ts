@@ -5,11 +5,12 @@
  * waits for a person stops only those it holds back. G3 probes are asked whenever they are due: they change nothing.
  */
 import type { CallSpec } from "../saga/index.ts";
+import { claim, needsClaim } from "./claims.ts";
+import { mayGrant } from "./clearance.ts";
 import type { CallOrder } from "./decision.ts";
-import { callAt, type Draft, isParked, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
+import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { operationId } from "./ids.ts";
 import { windowMs } from "./retry.ts";
-import { isStuck } from "./reviews.ts";
 import { callOf, doubtOf, effectiveClass, nextOf } from "./rows.ts";
 import type { Call, Row } from "./run.ts";
 
@@ -35,15 +36,6 @@ function grantIfDue(draft: Draft, place: Place): void {
   if (isProbeDue(draft, place, call)) draft.calls.push(orderOf(draft, row, place, "probe"));
 }
 
-/** Would a planned call of this side be granted, its time apart? Not beside a send of it that is still under way here. */
-export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
-  const call = callOf(row, side);
-  if (call?.state !== "planned" || isStuck(call) || draft.input.inFlight.has(`${side}:${row.seq}`)) return false;
-  const { unwind, review, paused } = draft.record;
-  if (unwind === null) return !paused && !isParked(draft);
-  return draft.next.has(row.seq) && (review === null || review.seq !== null);
-}
-
 function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
   const isDue = call.state === "unknown" && call.probeAt !== null && call.probeAt <= draft.input.now;
   return isDue && !draft.input.inFlight.has(`probe:${seq}`);
@@ -52,6 +44,7 @@ function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
 function grant(draft: Draft, row: Row, place: Place): void {
   const { seq, side } = place;
   const { queue } = stepOf(draft, row);
+  if (side === "action" && needsClaim(row)) return claim(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);
   patchCall(draft, place, sentNow(draft, callAt(draft, place), specOf(draft, row, side)));
   note(draft, side === "action" ? { what: "sent", seq } : { what: "undo", seq, state: "sent" });

@@ -14,7 +14,7 @@ export const maxOperationIdChars = 200;
 export function operationId(
   namespace: string,
   run: RunRef,
-  row: Pick<Row, "step" | "occurrence" | "call">,
+  row: Pick<Row, "step" | "occurrence"> & { readonly call: Pick<Row["call"], "generation"> },
   side: "action" | "undo" = "action",
 ): string {
   const generation = row.call.generation > 1 ? `~${row.call.generation}` : "";

@@ -5,6 +5,7 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
+import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
 import type { InboxBody, InboxEntry } from "./run.ts";
@@ -60,12 +61,15 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return true;
     case "verb":
       consume(draft, entry);
-      takeVerb(draft, entry, body.verb);
+      takeVerb(draft, entry, body);
       return true;
     case "settle":
     case "late":
       takeWord(draft, entry, body);
       attend(draft, body.seq);
+      return true;
+    case "intent":
+      takeIntentWord(draft, entry, body);
       return true;
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);

@@ -1,19 +1,38 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
+export {
+  type ArtifactKey,
+  type Artifacts,
+  MissingArtifact,
+  missingIn,
+  type ReplaceValue,
+  summaryOf,
+  type ValuePlace,
+  withRecordValues,
+  withRowValues,
+} from "./artifacts.ts";
 export { type Commit, evolve, listingsOf, openListing, parkedListing, structureName } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
-export { digestOf, hashOf, structureHashOf } from "./digest.ts";
+export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";
+export { fork, momentBefore } from "./fork.ts";
 export { idPattern, operationId } from "./ids.ts";
 export * from "./intents.ts";
 export { machineOf } from "./machine.ts";
 export type * from "./machine-port.ts";
 export { machinesOf } from "./pinned.ts";
+export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./plan.ts";
 export type * from "./ports.ts";
+export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
 export { type Resume, resumeOf } from "./resume.ts";
+export { isForgotten, recreated } from "./rollback.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";
+export { sizeOf } from "./size.ts";
+export { type ToolAnswer, toolAnswer } from "./tools.ts";
 export { objectionToUndo } from "./undo.ts";
 export { isDriven, unservedBy } from "./unserved.ts";
+export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind-preview.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";

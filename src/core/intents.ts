@@ -9,6 +9,7 @@
  */
 import type { Json } from "../saga/index.ts";
 import { hashOf } from "./digest.ts";
+import type { IntentWord } from "./run.ts";
 
 /** Which intent: a tenant, and the hash of its key. */
 export interface IntentRef {
@@ -66,10 +67,10 @@ export type ClaimIntentAnswer =
   | { readonly answer: "CONFLICT"; readonly owner: string; readonly argsHash: string; readonly asked: string }
   | { readonly answer: "GONE" };
 
-/** What became of an intent. All but `succeeded` and `unknown` free it: the next claim is of a higher generation. */
+/** What became of an intent; one that is freed by it has its next claim under a higher generation. */
 export type IntentOutcome =
   | { readonly state: "succeeded"; readonly outcome: Json }
-  | { readonly state: "not_applied" | "withdrawn" | "undone" | "unknown" };
+  | { readonly state: Exclude<IntentWord, "succeeded"> };
 
 export interface PublishIntentCommand {
   readonly intent: IntentRef;

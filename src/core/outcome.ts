@@ -77,13 +77,14 @@ function notDurable({ attempt }: Call): Failure {
   return { kind: "not_applied", code: "store_not_durable", message, attempts: attempt - 1 };
 }
 
-/** The owner of the lease (or permit) under which it was sent is gone. Does not count as an attempt. */
-export function interrupt(draft: Draft, place: Place, ownerDied: boolean): void {
+const lostWorker = "the worker was lost during the call";
+
+/** It was broken off: the owner of the lease (or permit) under which it was sent is gone, or it cannot go on now. Does not count as an attempt. */
+export function interrupt(draft: Draft, place: Place, ownerDied: boolean, message = lostWorker): void {
   note(draft, { what: "interrupted", seq: place.seq });
   const call = callAt(draft, place);
   const attempt = call.attempt - 1;
   const interruptions = call.interruptions + (ownerDied ? 1 : 0);
-  const message = "the worker was lost during the call";
   patchCall(draft, place, {
     attempt,
     interruptions,

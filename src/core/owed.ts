@@ -17,13 +17,27 @@ import type { Row } from "./run.ts";
 /** Settling calls beyond the attempts of the retry policy, before a person is asked. */
 const maxSettleCalls = 5;
 
+/** What becomes of an effect that happened and is not wanted: undone, left (`keep`, `stays`), or put to a person. */
+export function fateOfHappened(row: Row, step: StepSpec): Exclude<Fate, "probe" | "settle"> {
+  if (isKept(row, step)) return "keep";
+  if (step.compensation === null) return "stays";
+  return row.unusable && !step.compensateIfUnknown ? "ask" : "undo";
+}
+
 /** An effect that happened. */
 export function oweForHappened(draft: Draft, row: Row): void {
   const step = stepOf(draft, row);
-  if (isKept(row, step)) return keep(draft, row);
-  if (step.compensation === null) return closeUndo(draft, row.seq, "kept", step.noCompensation);
-  if (row.unusable && !step.compensateIfUnknown) return askAboutOutput(draft, row);
-  owe(draft, row, step.compensation);
+  switch (fateOfHappened(row, step)) {
+    case "keep":
+      return keep(draft, row);
+    case "stays":
+      return closeUndo(draft, row.seq, "kept", step.noCompensation);
+    case "ask":
+      return askAboutOutput(draft, row);
+    case "undo":
+      // That fate is one of a step that has a compensation.
+      return owe(draft, row, step.compensation as CompensationSpec);
+  }
 }
 
 /**

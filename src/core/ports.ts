@@ -5,6 +5,7 @@
 import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./intents.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
+import type { PlanShelf } from "./shelf.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
@@ -29,6 +30,8 @@ export interface LeaseRef {
 export interface CreateCommand {
   readonly record: RunRecord;
   readonly log: LogEntry;
+  /** The ledger of a run that begins with one, without a gap; none unless given. */
+  readonly rows?: readonly Row[];
   readonly memberships: readonly string[];
   /** Idempotent by it: the same command again is answered `DUP`. */
   readonly commandId: string;
@@ -206,10 +209,10 @@ export interface RegisteredSaga {
 }
 
 /**
- * The one place where runs, and the intents of all runs, are remembered. All writes of a run go through `create`,
+ * The one place where runs, the intents of all runs, and plans are remembered. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends IntentRegistry {
+export interface Store extends IntentRegistry, PlanShelf {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;

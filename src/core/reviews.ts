@@ -7,8 +7,9 @@
  */
 import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts";
 import { poisonLimit } from "./outcome.ts";
-import { callOf, mayRepeat, type Side } from "./rows.ts";
-import type { Call, Review, ReviewReason, Row, Verb } from "./run.ts";
+import { callOf, isImpatient, mayRepeat, type Side } from "./rows.ts";
+import type { Call, Review, ReviewReason, Row, RowIntent, Verb } from "./run.ts";
+import { sizeOf } from "./size.ts";
 
 /**
  * Parks the run for a person; the first reason stands until a verb is taken, and the others come up again after it. `verbs`
@@ -45,6 +46,7 @@ function isDefective({ state, error }: Call): boolean {
 /** Parks where a call of the row is stuck, or its undoing has halted; `true`: this row needs a person. */
 export function askAbout(draft: Draft, row: Row): boolean {
   if (isStuck(row.call)) return askStuck(draft, row, "action", row.call);
+  if (row.intent !== null && askAboutIntent(draft, row, row.intent)) return true;
   const call = row.undo?.call ?? null;
   if (call !== null && isStuck(call)) return askStuck(draft, row, "undo", call);
   if (row.undo?.state !== "halted") return false;
@@ -81,6 +83,29 @@ export function askAboutUnknown(draft: Draft, row: Row): void {
   ask(draft, { seq: row.seq, side: "action" }, "unknown_outcome", message, verbsFor(draft, row, "action"));
 }
 
+/** Parks where the row does not come by its intent, or has lost it. */
+function askAboutIntent(draft: Draft, row: Row, intent: RowIntent): boolean {
+  const { seq, step, call, input, tool } = row;
+  const { state, owner, theirs, key } = intent;
+  const place = { seq, side: "action" } as const;
+  const which = `the intent ${JSON.stringify(key)}`;
+  const evidence = { owner, intent: key, input, theirs };
+  if (state === "conflict" && call.state === "claiming" && tool === null) {
+    const message = `${step} was not sent: ${owner} has ${which} with other arguments`;
+    park(draft, { reason: "intent_conflict", message, ...place, evidence, verbs: ["retry", "resolve"] });
+    return true;
+  }
+  if (isImpatient(row)) {
+    const message = `${step} was not sent: ${owner} has ${which} and has not come to an end`;
+    park(draft, { reason: "intent_busy", message, ...place, evidence, verbs: ["retry", "resolve"] });
+    return true;
+  }
+  if (state !== "undone") return false;
+  const message = `${step} went by what ${owner} had done under ${which}, and that was undone since`;
+  park(draft, { reason: "intent_undone", message, ...place, evidence, verbs: ["resolve"] });
+  return true;
+}
+
 /** Retries used up where the step wants a person to look (`onExhausted: "review"`). */
 export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void {
   const message = `${step} was tried ${call.attempt} times and not applied: ${whyOf(call)}`;
@@ -91,6 +116,13 @@ export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void 
 export function askAboutOutput(draft: Draft, { seq, step, call }: Row): void {
   const message = `${step} succeeded, but its output does not fit its schema: ${whyOf(call)}`;
   ask(draft, { seq, side: "action" }, "defect", message, ["retry", "resolve"]);
+}
+
+/** It happened, and with its output the run holds too much. `retry` looks again, `resolve` puts a smaller one in its place. */
+export function askAboutSize(draft: Draft, { seq, step, output }: Row, problem: string): void {
+  const message = `${step} succeeded and its output (${sizeOf(output)} bytes) is recorded, but ${problem}`;
+  const verbs: readonly Verb[] = ["retry", "resolve"];
+  park(draft, { reason: "defect", message, seq, side: "action", evidence: null, verbs });
 }
 
 function ask(draft: Draft, { seq, side }: Place, reason: ReviewReason, message: string, verbs: readonly Verb[]): void {

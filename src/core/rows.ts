@@ -5,7 +5,7 @@
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
 import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
-import type { Call, Row } from "./run.ts";
+import type { Call, IntentWord, Row, RunRef, UndoState } from "./run.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
 export type Side = "action" | "undo";
@@ -45,7 +45,17 @@ export function inputOf({ input, undo }: Row, side: Side): Json {
 }
 
 export function isFinal({ state }: Call): boolean {
-  return state === "succeeded" || state === "not_applied" || state === "withdrawn";
+  return state === "succeeded" || state === "not_applied" || state === "withdrawn" || state === "reused";
+}
+
+/** Does the machine still wait for it? */
+export function isAwaited({ told, abandoned, tool }: Row): boolean {
+  return told === null && !abandoned && tool === null;
+}
+
+/** Is there an outcome that the machine, or the action that asked, can be told as a success? */
+export function hasOutput({ state }: Call): boolean {
+  return state === "succeeded" || state === "reused";
 }
 
 /** Nobody knows what became of it, and nobody is being asked any more. */
@@ -90,10 +100,57 @@ export function mayRepeat(call: Call, spec: CallSpec, at: number): boolean {
   }
 }
 
+/** The name under which a row claims its intent: run, row and number of the claim. */
+export function intentOwner({ id }: Pick<RunRef, "id">, { seq, intent }: Row): string {
+  return `${id}#${seq}.${intent?.claim ?? 0}`;
+}
+
+/** What the registry has still to hear about the claim of a row; `null`: nothing, or nothing yet. */
+export function wordOwed(row: Row): IntentWord | null {
+  const { intent } = row;
+  if (intent === null || intent.claim === 0) return null;
+  const word = wordOf(row);
+  return word === intent.said ? null : word;
+}
+
+function wordOf({ intent, call, undo, told }: Row): IntentWord | null {
+  if (intent?.state === "stale") return "withdrawn";
+  if (undo?.state === "done") return "undone";
+  switch (call.state) {
+    case "succeeded":
+    case "withdrawn":
+      return call.state;
+    case "not_applied":
+      // Not before it is final: as long as nobody was told, a person may have it made after all.
+      return told === null ? null : call.state;
+    case "unknown":
+      // Left as it is by a person, or by declaration: nobody will ever know.
+      return undo === null || isPending(undo.state) ? null : "unknown";
+    case "planned":
+    case "claiming":
+    case "offered":
+    case "sent":
+    case "reused":
+      return null;
+  }
+}
+
+function isPending(state: UndoState): boolean {
+  return state === "owed" || state === "sent" || state === "halted";
+}
+
+/** Has the row waited for the owner of its intent as long as it may? */
+export function isImpatient({ call, intent }: Row): boolean {
+  return call.state === "claiming" && intent?.state === "busy" && call.nextAt === null;
+}
+
 /** Does the row still owe anything? An effect that the machine has left owes an undoing, or the reason for none. */
-export function rowIsOpen({ call, undo, told, abandoned }: Row): boolean {
-  if (call.state === "planned" || call.state === "offered" || call.state === "sent") return true;
-  if (undo !== null) return undo.state === "owed" || undo.state === "sent" || undo.state === "halted";
+export function rowIsOpen(row: Row): boolean {
+  const { call, undo, told, abandoned, intent } = row;
+  const { state } = call;
+  if (state === "planned" || state === "claiming" || state === "offered" || state === "sent") return true;
+  if (intent !== null && (intent.state === "undone" || wordOwed(row) !== null)) return true;
+  if (undo !== null) return isPending(undo.state);
   if (call.state === "unknown") return true;
   if (abandoned) return call.state === "succeeded" && call.effect !== "none";
   return call.state !== "withdrawn" && told === null;
@@ -102,7 +159,7 @@ export function rowIsOpen({ call, undo, told, abandoned }: Row): boolean {
 /** Does the unwind have anything to do about it? (A row that was never sent has no place in the order.) */
 export function isUndone(row: Row, step: StepSpec): boolean {
   const { call, undo } = row;
-  if (undo !== null) return undo.state !== "owed" && undo.state !== "sent" && undo.state !== "halted";
-  if (call.state === "not_applied" || call.state === "withdrawn") return true;
+  if (undo !== null) return !isPending(undo.state);
+  if (call.state === "not_applied" || call.state === "withdrawn" || call.state === "reused") return true;
   return call.state === "succeeded" && effectiveClass(call, step) === "none";
 }

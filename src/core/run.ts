@@ -45,14 +45,24 @@ export interface Failure {
 }
 
 /** How the last word on a call is known. */
-export type Proof = "answer" | "probe" | "take_back" | "person" | "late" | "class";
+export type Proof = "answer" | "probe" | "take_back" | "person" | "late" | "class" | "intent";
 
 /**
  * Where a call (an action or a compensation) stands.
- * `planned` wants a grant at `nextAt`; `offered` lies in a named queue and can be withdrawn; `sent` may be out there;
- * `unknown` will not be sent again by itself and is being found out. The last three are final.
+ * `planned` wants a grant at `nextAt`; `claiming` asks for its intent first; `offered` lies in a named queue and can be
+ * withdrawn; `sent` may be out there; `unknown` will not be sent again by itself and is being found out. The last four are
+ * final; `reused` is the recorded outcome of somebody else's call, made under the same intent.
  */
-export type CallState = "planned" | "offered" | "sent" | "unknown" | "succeeded" | "not_applied" | "withdrawn";
+export type CallState =
+  | "planned"
+  | "claiming"
+  | "offered"
+  | "sent"
+  | "unknown"
+  | "succeeded"
+  | "not_applied"
+  | "withdrawn"
+  | "reused";
 
 /** One external effect and everything that was tried to make it, action or compensation alike. */
 export interface Call {
@@ -75,7 +85,7 @@ export interface Call {
   readonly deadline: number | null;
   /** Fence of the lease under which it was last sent; `null` while it was sent by permit. */
   readonly fence: number | null;
-  /** Not before this, while `planned`; when to offer it again, while `offered`. */
+  /** Not before this, while `planned`; when to offer it again, while `offered`; when to ask again, while `claiming`. */
   readonly nextAt: number | null;
   /**
    * The latest deadline of sends before the last one whose outcome is unknown, or `null`: while set, the effect may have
@@ -110,6 +120,42 @@ export interface Undo {
 /** What a machine can be told of a row. `nothing`: it never will be, the run has turned round or was closed. */
 export type Told = "outcome" | "failure" | "nothing";
 
+/**
+ * How a row stands to its intent. `free`: it has not got it (nobody has, or the answer is not there). `busy`, `conflict`:
+ * another owner has it, or has it with other arguments. `mine`: it makes the effect. `stale`: it had it, and wants it anew
+ * with other arguments. `reused`: the owner's outcome was taken. `undone`: the owner has undone that since.
+ */
+export type IntentState = "free" | "busy" | "conflict" | "mine" | "stale" | "reused" | "undone";
+
+/** What became of the effect that an intent stands for. All but `succeeded` and `unknown` free it. */
+export type IntentWord = "succeeded" | "not_applied" | "withdrawn" | "undone" | "unknown";
+
+/** The business key of a row's effect (design section 6, Intents). */
+export interface RowIntent {
+  readonly key: Json;
+  readonly state: IntentState;
+  /** Numbers the claims the row has made: the n-th one's owner is `<run>#<seq>.<n>`. 0: none yet. */
+  readonly claim: number;
+  /** Who has it, or had it, where that is another row. */
+  readonly owner: string | null;
+  /** The owner's arguments, where they are other ones (`null`: they cannot be read). */
+  readonly theirs: Json;
+  /** Waiting for the owner since. */
+  readonly since: number | null;
+  /** What was published of the present claim. */
+  readonly said: IntentWord | null;
+}
+
+/** What makes a row a tool call: it was asked for by the action of another row, not by the machine. */
+export interface RowTool {
+  /** The row whose action asked. */
+  readonly parent: number;
+  /** By what a repeated request is known: a digest of tool and key, or an id of its own where it has no key. */
+  readonly match: string;
+  /** How often it was asked for; all but the first were absorbed. */
+  readonly asks: number;
+}
+
 /** One invocation of a step: a ledger row. */
 export interface Row {
   readonly seq: number;
@@ -117,7 +163,7 @@ export interface Row {
   readonly step: string;
   /** Counts the rows of that step in the run, in the order of planning, from 1. */
   readonly occurrence: number;
-  /** The machine's invoke id this row answers; `null` once it may no longer speak to the machine. */
+  /** The machine's invoke id this row answers; empty for a tool call. */
   readonly invoke: string;
   /** Ids of the parallel regions that hold the invoking state, outermost first. */
   readonly region: readonly string[];
@@ -126,15 +172,19 @@ export interface Row {
   /** Encoded input, as stored. */
   readonly input: Json;
   readonly call: Call;
+  /** `null`: its step has no business key. */
+  readonly intent: RowIntent | null;
+  /** `null`: the machine invoked it. */
+  readonly tool: RowTool | null;
   /** How far the action says it has come; `null`: it has not said. */
   readonly progress: Json;
-  /** Encoded output; only read when `call.state` is `succeeded`. */
+  /** Encoded output; only read when `call.state` is `succeeded` or `reused`. */
   readonly output: Json;
   /** The output does not fit its schema: the effect happened, its output cannot be used. */
   readonly unusable: boolean;
   /** The machine left the state that invoked it. */
   readonly abandoned: boolean;
-  /** What the machine was told of it; `null`: nothing yet. */
+  /** What the machine (or the action that asked for it) was told of it; `null`: nothing yet. */
   readonly told: Told | null;
   readonly undo: Undo | null;
   /** A person's reference for a resolved outcome. */
@@ -207,6 +257,35 @@ export interface Unwind {
   readonly despitePivot: boolean;
 }
 
+/** Where a run comes from that replays another one. */
+export type ReplayOf = Origin & ({ readonly mode: "new_run" } | { readonly mode: "fork"; readonly start: ForkStart });
+
+/** A timer with what it waits for, not yet set. */
+export interface StartTimer {
+  readonly id: string;
+  readonly delayMs: number;
+  readonly event: Timer["event"];
+}
+
+/** Where the other run stood when a fork of it began there. */
+export interface ForkStart {
+  readonly snapshot: MachineState;
+  /** Rows that the ledger began with, and those of them that the machine waited for. */
+  readonly rows: number;
+  readonly waits: readonly number[];
+  readonly timers: readonly StartTimer[];
+}
+
+interface Origin {
+  /** Id of the other run, in the same tenant, and its revision then. */
+  readonly run: string;
+  readonly revision: number;
+  /** The plan that was executed, by whom and why. */
+  readonly plan: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** The run record: everything about a run but its rows, its log and its inbox. */
 export interface RunRecord {
   readonly format: 1;
@@ -241,9 +320,15 @@ export interface RunRecord {
   readonly unwind: Unwind | null;
   /** Owner deaths with no row sent, since the last outcome (poison). */
   readonly interruptions: number;
+  /** Plans executed on it, and on the run that it replays. */
+  readonly replays: number;
+  /** The run that this one replays; `null`: it was started for itself. */
+  readonly replayOf: ReplayOf | null;
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;
+  /** Bytes of its input and of the inputs and outputs of its rows, as JSON (`size.ts`). */
+  readonly bytes: number;
   readonly createdAt: number;
   readonly startAt: number;
   readonly endedAt: number | null;
@@ -257,13 +342,29 @@ export interface RunRecord {
  */
 export type Taken =
   | {
-      readonly what: "created" | "begun" | "resumed" | "parked" | "unwinding" | "ended" | "defect" | "refused";
+      readonly what:
+        | "created"
+        | "begun"
+        | "resumed"
+        | "restored"
+        | "parked"
+        | "unwinding"
+        | "ended"
+        | "defect"
+        | "refused"
+        | "missing";
       readonly note?: string;
     }
   | {
       readonly what: "sent" | "offered" | "withdrawn" | "abandoned" | "taken_back" | "interrupted" | "progress";
       readonly seq: number;
     }
+  /** An action asked for a tool: a new row, or (`again`) one that is there. */
+  | { readonly what: "tool"; readonly seq: number; readonly again?: true }
+  /** How the row stands to its intent now. */
+  | { readonly what: "intent"; readonly seq: number; readonly state: IntentState; readonly owner?: string }
+  /** The registry of intents knows what became of the row. */
+  | { readonly what: "published"; readonly seq: number; readonly became: IntentWord }
   | {
       readonly what: "outcome";
       readonly seq: number;
@@ -283,7 +384,14 @@ export type Taken =
       readonly payload: Json;
       readonly forbidden?: true;
     }
-  | { readonly what: "verb"; readonly verb: Verb; readonly review: number; readonly by: string; readonly payload: Json }
+  | {
+      readonly what: "verb";
+      readonly verb: Verb;
+      readonly review: number;
+      readonly by: string;
+      readonly payload: Json;
+      readonly plan?: string;
+    }
   | {
       /** An `undo` that was not done is `refused`, which then follows at once and says why. */
       readonly what: "control";
@@ -291,6 +399,7 @@ export type Taken =
       readonly by: string;
       readonly reason: string;
       readonly despitePivot?: true;
+      readonly plan?: string;
     }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
   | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
@@ -335,20 +444,37 @@ export type CallResult =
     }
   /** The grant was never used: proof that nothing happened. */
   | { readonly kind: "not_called"; readonly reason: string }
+  /** It was stopped in the middle because one of its tools cannot be answered now; it is made again. */
+  | { readonly kind: "suspended"; readonly reason: string }
   | { readonly kind: "defect"; readonly message: string };
+
+/** What a request was decided on; absent where nobody said. */
+export interface Shown {
+  /** It counts for this revision alone. */
+  readonly revision?: number;
+  /** The plan that it executes. */
+  readonly plan?: string;
+}
 
 export type InboxBody =
   | { readonly type: "event"; readonly event: string; readonly payload: Json }
   | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
   | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
-  | { readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean }
-  | { readonly type: "verb"; readonly verb: VerbCommand }
+  | ({ readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean } & Shown)
+  | ({ readonly type: "verb"; readonly verb: VerbCommand } & Shown)
   | {
       readonly type: "settle" | "late";
       readonly seq: number;
       readonly send: number;
       readonly side: "action" | "undo";
       readonly result: CallResult;
+    }
+  /** What became of an intent that a row of this run waits for, or whose outcome it has reused. */
+  | {
+      readonly type: "intent";
+      readonly seq: number;
+      readonly owner: string;
+      readonly became: IntentWord;
     };
 
 /** A verb with its arguments, as an operator sends it. */
@@ -367,11 +493,24 @@ export type VerbCommand =
   | { readonly verb: "compensate"; readonly reason: string }
   | { readonly verb: "close"; readonly reason: string };
 
+/** A value that is kept outside the store and cannot be had. */
+export interface MissingValue {
+  /** In plain words: which value of what. */
+  readonly where: string;
+  /** SHA-256 of its content, in hex. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** `no_store`: this process was not told where such values are kept. */
+  readonly why: "gone" | "damaged" | "no_store";
+}
+
 /** A run as its driver holds it: record, whole ledger (row seq at index seq - 1), and the inbox, oldest first. */
 export interface Run {
   readonly record: RunRecord;
   readonly rows: readonly Row[];
   readonly inbox: readonly InboxEntry[];
+  /** Values that were not there when the run was acquired (`hold.ts`). Absent where none is missing. */
+  readonly missing?: readonly MissingValue[];
 }
 
 /** Has it ended? An ended run is moved only by a late result or an undo. */

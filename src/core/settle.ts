@@ -7,7 +7,7 @@
  */
 import { askLate, evidenceOf, type Happened, happened, keepEvidence } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
-import { defective, failed, takeBack } from "./outcome.ts";
+import { defective, failed, interrupt, takeBack } from "./outcome.ts";
 import { windowMs } from "./retry.ts";
 import { callOf, effectiveClass, isFinal } from "./rows.ts";
 import type { Call, CallResult, Row } from "./run.ts";
@@ -37,7 +37,9 @@ export function settle(draft: Draft, word: Word): void {
     case "unknown":
       return belated(draft, word);
     case "planned":
+    case "claiming":
       return whilePlanned(draft, word);
+    case "reused":
     case "succeeded":
     case "not_applied":
     case "withdrawn":
@@ -60,6 +62,8 @@ function answer(draft: Draft, word: Word): void {
       return takeBack(draft, word, result.reason);
     case "defect":
       return defective(draft, word, result.message);
+    case "suspended":
+      return interrupt(draft, word, false, result.reason);
     case "not_applied":
     case "unknown":
       return failed(draft, word, result, proof);
@@ -69,7 +73,7 @@ function answer(draft: Draft, word: Word): void {
 /** It was being found out; a word that says nothing new does not begin that anew. */
 function belated(draft: Draft, word: Word): void {
   const { kind } = word.result;
-  if (kind === "unknown" || kind === "defect") noteLate(draft, word);
+  if (kind === "unknown" || kind === "defect" || kind === "suspended") noteLate(draft, word);
   else answer(draft, word);
 }
 

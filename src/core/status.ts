@@ -3,6 +3,7 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
+import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
 import { park } from "./reviews.ts";
@@ -22,14 +23,16 @@ export function conclude(draft: Draft): void {
 }
 
 /** What the run is in, as the draft stands. */
-export function statusOf({ record, rows, open }: Draft): RunStatus {
+export function statusOf(draft: Draft): RunStatus {
+  const { record, rows, open } = draft;
   if (record.review !== null) return "needs_review";
   if (record.unwind !== null) return open.length > 0 ? "unwinding" : record.unwind.ends;
   const hasDone = record.snapshot?.status === "done";
   if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
   if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
-  return open.length > 0 || record.snapshot === null ? "running" : "waiting";
+  const isAtWork = open.some((seq) => !waitsForIntent(draft, rowAt(draft, seq)));
+  return isAtWork || record.snapshot === null ? "running" : "waiting";
 }
 
 /** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
@@ -43,6 +46,7 @@ function isOnlyUndoing(rows: readonly Row[], open: readonly number[]): boolean {
 function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
+  if (draft.open.length > 0) return "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
   if (timers.length > 0) return "timer";
   const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;

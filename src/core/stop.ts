@@ -3,7 +3,7 @@
  * sent is withdrawn, what may be outside is found out.
  */
 import { closeNotApplied } from "./closing.ts";
-import { abortCall, type Draft, note, patchCall, stepOf } from "./draft.ts";
+import { abortCall, type Draft, note, patchCall, patchRow, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
 import { doubtOf, effectiveClass } from "./rows.ts";
 import type { Row } from "./run.ts";
@@ -12,6 +12,7 @@ import type { Row } from "./run.ts";
 export function stopAction(draft: Draft, row: Row): void {
   switch (row.call.state) {
     case "planned":
+    case "claiming":
       return stopPlanned(draft, row);
     case "offered":
       return withdrawOffer(draft, row);
@@ -20,6 +21,8 @@ export function stopAction(draft: Draft, row: Row): void {
     case "unknown":
       // No repeat is waited for, and how often its worker died no longer matters: it is not called for its own sake.
       return patchCall(draft, { seq: row.seq, side: "action" }, { nextAt: null, interruptions: 0 });
+    case "reused":
+      return forgetLoss(draft, row);
     case "succeeded":
     case "not_applied":
     case "withdrawn":
@@ -42,6 +45,11 @@ function withdrawOffer(draft: Draft, { seq, call }: Row): void {
   note(draft, { what: "withdrawn", seq });
   if (call.doubtUntil !== null) return findOut(draft, place);
   patchCall(draft, place, { state: "withdrawn", nextAt: null });
+}
+
+/** That its owner has undone what it went by is of no concern any more. */
+function forgetLoss(draft: Draft, { seq, intent }: Row): void {
+  if (intent?.state === "undone") patchRow(draft, seq, { intent: { ...intent, state: "reused" } });
 }
 
 /** Its signal is aborted wherever it runs; a call without effect is dropped at once. */

@@ -5,11 +5,13 @@
  * one that it still waits for when it has ended too.
  */
 import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
-import { type Draft, note, patchRow, putRow, rowAt, viewOf } from "./draft.ts";
+import { type Draft, note, patchRow, rowAt, viewOf } from "./draft.ts";
 import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
+import { addRow, keyOf } from "./new-row.ts";
 import { park } from "./reviews.ts";
-import { newCall } from "./rows.ts";
+import { hasOutput, isAwaited } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
+import { overBudget, sizeOf } from "./size.ts";
 import { stopAction } from "./stop.ts";
 import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
 
@@ -58,9 +60,7 @@ function currentSnapshot(draft: Draft): MachineState {
 
 function outcomeEvent(row: Row): Extract<MachineEvent, { type: "outcome" | "failure" }> {
   const { invoke, call, output } = row;
-  return call.state === "succeeded"
-    ? { type: "outcome", invoke, output }
-    : { type: "failure", invoke, error: failureJson(row) };
+  return hasOutput(call) ? { type: "outcome", invoke, output } : { type: "failure", invoke, error: failureJson(row) };
 }
 
 function failureJson(row: Row): Json {
@@ -89,6 +89,9 @@ interface Plan {
   readonly start: Start;
   readonly step: StepSpec;
   readonly input: Json;
+  readonly key: Json;
+  /** What the run holds with this input. */
+  readonly bytes: number;
 }
 type Problem = Pick<Extract<Turn, { ok: false }>, "where" | "defect">;
 
@@ -103,13 +106,16 @@ const unasked: Asked = { row: null, event: null };
 function apply(draft: Draft, turn: Turn, asked: Asked): boolean {
   if (!turn.ok) return parkDefect(draft, turn, asked);
   const plans: Plan[] = [];
+  let { bytes } = draft.record;
   for (const effect of turn.effects) {
     if (effect.type !== "start") continue;
-    const plan = planOf(draft, effect);
+    const plan = planOf(draft, effect, bytes);
     if ("defect" in plan) return parkDefect(draft, plan, asked);
     plans.push(plan);
+    bytes = plan.bytes;
   }
   draft.record.snapshot = turn.state;
+  draft.record.bytes = bytes;
   countEntries(draft, turn.entered);
   // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
   const keepsStops = turn.ended === null || turn.ended.how === "completed";
@@ -131,7 +137,8 @@ function parkDefect(draft: Draft, { where, defect }: Problem, { row, event }: As
   return false;
 }
 
-function planOf(draft: Draft, start: Start): Plan | Problem {
+/** `held`: what the run holds before it. */
+function planOf(draft: Draft, start: Start, held: number): Plan | Problem {
   const step = draft.input.machine.saga.steps[start.step];
   if (step === undefined) return { where: start.invoke, defect: `the saga has no step named ${start.step}` };
   const where = `input of ${start.step}`;
@@ -139,7 +146,11 @@ function planOf(draft: Draft, start: Start): Plan | Problem {
   if (!json.ok) return { where, defect: json.problem };
   const checked = decodeInput(step, json.value);
   if (!checked.ok) return { where, defect: checked.problem };
-  return { start, step, input: json.value };
+  const key = keyOf(step, json.value, null);
+  if (!key.ok) return { where: start.step, defect: key.problem };
+  const bytes = held + sizeOf(json.value);
+  const tooLarge = overBudget(draft, bytes);
+  return tooLarge === null ? { start, step, input: json.value, key: key.value, bytes } : { where, defect: tooLarge };
 }
 
 function countEntries(draft: Draft, entered: readonly string[]): void {
@@ -152,7 +163,7 @@ function countEntries(draft: Draft, entered: readonly string[]): void {
 function applyEffect(draft: Draft, effect: MachineEffect, plans: readonly Plan[], keepsStops: boolean): void {
   switch (effect.type) {
     case "start":
-      for (const plan of plans) if (plan.start === effect) addRow(draft, plan);
+      for (const plan of plans) if (plan.start === effect) invoke(draft, plan);
       return;
     case "stop":
       if (keepsStops) abandonInvoke(draft, effect.invoke);
@@ -168,52 +179,31 @@ function applyEffect(draft: Draft, effect: MachineEffect, plans: readonly Plan[]
   }
 }
 
+function invoke(draft: Draft, { start, step, input, key }: Plan): void {
+  const { region } = start;
+  const regionEntry = draft.record.regionEntries[region.at(-1) ?? ""] ?? 0;
+  addRow(draft, { step, key, input, invoke: start.invoke, region, regionEntry, tool: null });
+}
+
 function setTimer(draft: Draft, { id, delayMs, event }: Extract<MachineEffect, { type: "timer" }>): void {
   const others = draft.record.timers.filter((timer) => timer.id !== id);
   draft.record.timers = [...others, { id, at: draft.input.now + delayMs, event }];
-}
-
-function addRow(draft: Draft, { start, step, input }: Plan): void {
-  const seq = draft.rows.length + 1;
-  const earlier = draft.rows.findLast((row) => row.step === step.name);
-  putRow(draft, {
-    seq,
-    kind: "call",
-    step: step.name,
-    occurrence: (earlier?.occurrence ?? 0) + 1,
-    invoke: start.invoke,
-    region: start.region,
-    regionEntry: draft.record.regionEntries[start.region.at(-1) ?? ""] ?? 0,
-    input,
-    call: newCall(step.effect, draft.input.now),
-    progress: null,
-    output: null,
-    unusable: false,
-    abandoned: false,
-    told: null,
-    undo: null,
-    reference: null,
-  });
-  draft.record.rows = seq;
 }
 
 // ---- leaving a state
 
 /** The machine left the state that invoked it (design section 6, Abandoned). */
 function abandonInvoke(draft: Draft, invoke: string): void {
-  const current = draft.open.findLast((seq) => isCurrent(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke);
+  const current = draft.open.findLast((seq) => isAwaited(rowAt(draft, seq)) && rowAt(draft, seq).invoke === invoke);
   if (current !== undefined) abandon(draft, current);
 }
 
-/** Does the machine still wait for it? */
-function isCurrent({ told, abandoned }: Row): boolean {
-  return told === null && !abandoned;
-}
-
+/** With all that its action did: its tools' effects are its own. */
 function abandon(draft: Draft, seq: number): void {
   patchRow(draft, seq, { abandoned: true });
   note(draft, { what: "abandoned", seq });
   stopAction(draft, rowAt(draft, seq));
+  for (const { seq: of, tool } of draft.rows.slice(seq)) if (tool?.parent === seq) abandon(draft, of);
 }
 
 function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, told: Row | null): void {
@@ -221,7 +211,7 @@ function end(draft: Draft, turn: Played, ended: NonNullable<Played["ended"]>, to
     case "completed":
       draft.record.output = turn.state.output ?? null;
       draft.record.timers = [];
-      for (const seq of draft.open) if (isCurrent(rowAt(draft, seq))) abandon(draft, seq);
+      for (const seq of draft.open) if (isAwaited(rowAt(draft, seq))) abandon(draft, seq);
       return;
     case "unwind": {
       const message = `the saga ended in ${ended.at}`;

@@ -10,6 +10,7 @@ import { consume, type Draft, note, patchCall, patchRow } from "./draft.ts";
 import { planAgain } from "./find-out.ts";
 import type { InboxBody, InboxEntry, Row, RunStatus, Undo } from "./run.ts";
 import { hasEnded } from "./run.ts";
+import { countReplay, objectionToMoved, ofPlan } from "./shown.ts";
 import { statusOf } from "./status.ts";
 import { pivotIn, startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
@@ -29,12 +30,18 @@ export function takeUndo(draft: Draft): boolean {
 
 function take(draft: Draft, entry: InboxEntry, asked: Asked): true {
   const { by } = entry;
-  const { reason, despitePivot } = asked;
+  const { reason, despitePivot, plan } = asked;
+  const isSpite = despitePivot ? ({ despitePivot } as const) : {};
   consume(draft, entry);
-  note(draft, { what: "control", control: "undo", by, reason, ...(despitePivot ? { despitePivot } : {}) });
-  const objection = objectionToUndo(statusOf(draft), draft.rows, draft.input.machine.saga, asked);
-  if (objection === null) start(draft, by, asked);
-  else note(draft, { what: "refused", note: objection });
+  note(draft, { what: "control", control: "undo", by, reason, ...isSpite, ...ofPlan(plan) });
+  const objection =
+    objectionToMoved(draft, asked) ?? objectionToUndo(statusOf(draft), draft.rows, draft.input.machine.saga, asked);
+  if (objection !== null) {
+    note(draft, { what: "refused", note: objection });
+    return true;
+  }
+  countReplay(draft, plan);
+  start(draft, by, asked);
   return true;
 }
 

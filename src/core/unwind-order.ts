@@ -42,9 +42,9 @@ interface Place {
 }
 
 /** Rows with something sent. They are nearly in order, which is what makes the sort linear. */
-function latestFirst(draft: Draft): readonly Place[] {
+export function latestFirst({ rows }: Pick<Draft, "rows">): readonly Place[] {
   const sent: Place[] = [];
-  for (const { seq, call } of draft.rows) {
+  for (const { seq, call } of rows) {
     if (call.firstSentRevision !== null) sent.push({ seq, revision: call.firstSentRevision });
   }
   return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);

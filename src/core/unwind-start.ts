@@ -5,6 +5,7 @@
 import type { SagaSpec } from "../saga/index.ts";
 import { type Draft, note, patchRow, rowAt } from "./draft.ts";
 import { park } from "./reviews.ts";
+import { hasOutput } from "./rows.ts";
 import type { Cause, Row, Unwind, Verb } from "./run.ts";
 import { stopAction } from "./stop.ts";
 
@@ -15,7 +16,7 @@ export function pivotHappened({ rows, input }: Draft): boolean {
 
 /** The step that was the point of no return, once it has happened. */
 export function pivotIn({ steps }: Pick<SagaSpec, "steps">, rows: readonly Row[]): string | null {
-  return rows.find(({ call, step }) => call.state === "succeeded" && steps[step]?.pivot === true)?.step ?? null;
+  return rows.find(({ call, step }) => hasOutput(call) && steps[step]?.pivot === true)?.step ?? null;
 }
 
 /** Parks instead of undoing: nothing may be undone any more. */

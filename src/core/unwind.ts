@@ -8,6 +8,7 @@
  * asked about it. U3 nothing is undone once a pivot has happened,
  * unless a person has said so.
  */
+import type { StepSpec } from "../saga/index.ts";
 import { closeUndo } from "./closing.ts";
 import { type Draft, note, patchCall, rowAt, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
@@ -75,9 +76,12 @@ function stopAtPivot(draft: Draft, unwind: Unwind): void {
 
 /** Pivots that may have been passed: before that is known nothing else is undone. */
 function openPivots(draft: Draft): readonly Row[] {
-  return draft.open
-    .map((seq) => rowAt(draft, seq))
-    .filter((row) => row.undo === null && row.call.firstSentRevision !== null && stepOf(draft, row).pivot);
+  return draft.open.map((seq) => rowAt(draft, seq)).filter((row) => mayBePivot(row, stepOf(draft, row)));
+}
+
+/** Was an open row sent that may have been the point of no return? */
+export function mayBePivot({ undo, call }: Row, { pivot }: StepSpec): boolean {
+  return pivot && undo === null && call.firstSentRevision !== null;
 }
 
 // ---- the next rows

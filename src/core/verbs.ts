@@ -4,16 +4,33 @@
  * again that may have happened and is not safe to repeat, unless the person states that nothing happened. V3 only
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
-import { decodeInput, decodeOutput, type Json } from "../saga/index.ts";
+import { type CallSpec, decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
+import { summaryOf } from "./artifacts.ts";
+import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
+import { hashOf } from "./digest.ts";
 import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { planAgain, provenAbsent } from "./find-out.ts";
+import { keyOf } from "./new-row.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
-import type { Cause, InboxBody, InboxEntry, Review, Undo, VerbCommand } from "./run.ts";
+import type {
+  Call,
+  CallState,
+  Cause,
+  InboxBody,
+  InboxEntry,
+  Review,
+  ReviewReason,
+  Row,
+  Undo,
+  VerbCommand,
+} from "./run.ts";
+import { countReplay, objectionToMoved, ofPlan } from "./shown.ts";
+import { countChange, overBudget, sizeOf } from "./size.ts";
 import { blockedBy } from "./take-over.ts";
 import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
 
@@ -34,20 +51,35 @@ export function takeCancel(draft: Draft, entry: InboxEntry, body: Extract<InboxB
 }
 
 /** Takes a verb on the open review; the run goes on, ends, or is parked again under the next number. */
-export function takeVerb(draft: Draft, entry: InboxEntry, command: VerbCommand): void {
+export function takeVerb(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "verb" }>): void {
+  const { verb: command, plan } = body;
   const { review } = draft.record;
   if (review === null || entry.slot !== `review:${review.n}`) {
     note(draft, { what: "unconsumed", slot: entry.slot });
     return;
   }
-  note(draft, { what: "verb", verb: command.verb, review: review.n, by: entry.by, payload: payloadOf(command) });
+  note(draft, {
+    what: "verb",
+    verb: command.verb,
+    review: review.n,
+    by: entry.by,
+    payload: payloadOf(command),
+    ...ofPlan(plan),
+  });
   const isAllowed = review.verbs.includes(command.verb);
   draft.record.review = null;
   const refusal = `${command.verb} is not allowed here, but ${review.verbs.join(", ")}`;
-  const problem = isAllowed ? carryOut(draft, review, command, entry.by) : refusal;
+  const objection = objectionToMoved(draft, body) ?? (isAllowed ? missingFor(draft, command) : refusal);
+  const problem = objection ?? carryOut(draft, review, command, entry.by);
   if (problem !== null) return parkAgain(draft, review, problem);
+  countReplay(draft, plan);
   // What had made it park behind a pivot is mended, or comes up again by itself.
   if (review.reason === "after_pivot" && !givesUp.has(command.verb)) draft.record.cause = null;
+}
+
+/** Why nothing can be done before values are back; `close` needs none. */
+function missingFor({ before: { missing } }: Draft, { verb }: VerbCommand): Problem {
+  return missing === undefined || verb === "close" ? null : summaryOf(missing);
 }
 
 /** The verbs after which the run ends for the cause it has. */
@@ -154,6 +186,12 @@ function resolve(draft: Draft, place: Place, command: Extract<VerbCommand, { ver
   const checked = isAction ? decodeOutput(stepOf(draft, rowAt(draft, place.seq)), command.output) : null;
   if (checked !== null && !checked.ok) return `the output does not fit: ${checked.problem}`;
   patchRow(draft, place.seq, { reference: command.reference });
+  const row = rowAt(draft, place.seq);
+  // It is another run's effect: this one's own call was never made.
+  if (isAction && row.intent !== null && (row.call.state === "reused" || row.call.state === "claiming")) {
+    reuse(draft, row, row.intent.owner, command.output, "person");
+    return null;
+  }
   happened(draft, place, { output: command.output, unusable: null, proof: "person", which: "some" });
   return null;
 }
@@ -161,11 +199,22 @@ function resolve(draft: Draft, place: Place, command: Extract<VerbCommand, { ver
 function resolveAbsent(draft: Draft, place: Place, reference: string | null): Problem {
   const { state } = callAt(draft, place);
   if (state === "succeeded") return "it is recorded as succeeded";
+  if (state === "reused") return "it was made and undone by its owner: say that it is there again, or undo this run";
+  if (state === "claiming") return giveUpClaim(draft, place, reference);
   patchRow(draft, place.seq, { reference });
   // A compensation that was not made is made again; an action goes by what its policy still allows.
   if (place.side === "undo") patchCall(draft, place, { attempt: 0, error: null });
   if (state === "not_applied" && place.side === "action") closeNotApplied(draft, place, "person");
   else provenAbsent(draft, place, "person");
+  return null;
+}
+
+/** The effect is not made at all: whoever asked for it hears that it failed. */
+function giveUpClaim(draft: Draft, place: Place, reference: string | null): Problem {
+  const message = "a person has decided that it is not made: its intent is somebody else's";
+  patchRow(draft, place.seq, { reference });
+  patchCall(draft, place, { error: { kind: "not_applied", code: null, message, attempts: 0 } });
+  closeNotApplied(draft, place, "person");
   return null;
 }
 
@@ -175,33 +224,61 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
   const row = rowAt(draft, place.seq);
   const { state } = callAt(draft, place);
   const isLate = reason === "late_result";
-  const isRecorded = state === "succeeded" || (reason === "defect" && state === "not_applied");
+  const isRecorded = isOutcomeRecorded(reason, state);
   if (input !== undefined && (isLate || isRecorded)) return "its outcome is recorded: no other input is of use";
   if (isLate) return undoLate(draft, place.seq);
   if (isRecorded) return readAgain(draft, place.seq);
-  const problem = input === undefined ? null : changeInput(draft, place, input);
+  const problem =
+    (input === undefined ? null : changeInput(draft, place, input)) ??
+    objectionToRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now);
   if (problem !== null) return problem;
-  const isClean = doubtOf(callAt(draft, place)) === null;
-  if (!isClean && !mayRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now)) {
-    return "it may have happened: say first whether it did";
-  }
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
+  if (place.side === "action") claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
   planAgain(draft, place, draft.input.now);
   return null;
 }
 
+/** Is a retry only a matter of reading again what is recorded? */
+export function isOutcomeRecorded(reason: ReviewReason, state: CallState): boolean {
+  return state === "succeeded" || (reason === "defect" && state === "not_applied");
+}
+
+/** Why a call is not made again on a person's word alone; `null`: it may be. */
+export function objectionToRepeat(call: Call, spec: CallSpec, now: number): string | null {
+  return doubtOf(call) === null || mayRepeat(call, spec, now) ? null : "it may have happened: say first whether it did";
+}
+
+/** Why a call cannot be given another input; `null`: it can. */
+export function objectionToInput(call: Call, step: StepSpec, input: Json): string | null {
+  if (doubtOf(call) !== null) return "it may have happened with the old input: say first whether it did";
+  const checked = decodeInput(step, input);
+  return checked.ok ? null : `the input does not fit: ${checked.problem}`;
+}
+
 /** For this call alone: what a compensation is given instead is kept beside it, and the action's stays what it was. */
 function changeInput(draft: Draft, place: Place, input: Json): Problem {
-  if (doubtOf(callAt(draft, place)) !== null)
-    return "it may have happened with the old input: say first whether it did";
   const row = rowAt(draft, place.seq);
-  const checked = decodeInput(stepOf(draft, row), input);
-  if (!checked.ok) return `the input does not fit: ${checked.problem}`;
+  const problem = objectionToInput(callAt(draft, place), stepOf(draft, row), input);
+  if (problem !== null) return problem;
+  if (place.side === "action" && hasOtherKey(draft, row, input))
+    return "it would be another effect, with another intent: start another run for it";
   // A place on that side is one of a row that has a compensation.
   const undo = row.undo as Undo;
+  if (place.side === "action") {
+    const tooLarge = overBudget(draft, draft.record.bytes + sizeOf(input) - sizeOf(row.input));
+    if (tooLarge !== null) return `the input is too large: ${tooLarge}`;
+    countChange(draft, row.input, input);
+  }
   // How far it had come was said of the old input.
   patchRow(draft, place.seq, place.side === "action" ? { input, progress: null } : { undo: { ...undo, input } });
   return null;
+}
+
+/** Would the call have another business key with this input? */
+function hasOtherKey(draft: Draft, row: Row, input: Json): boolean {
+  if (row.intent === null || row.tool !== null) return false;
+  const key = keyOf(stepOf(draft, row), input, null);
+  return !key.ok || hashOf(key.value) !== hashOf(row.intent.key);
 }
 
 /** The recorded outcome is read again, by mended code; nothing is called. */

@@ -6,12 +6,13 @@
  * Invariant: J1 a call is never judged safer here than the engine would treat it.
  */
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
+import { MissingArtifact, missingIn, missingInWords } from "./artifacts.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { fateOfUnknown } from "./owed.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
-import type { Call, CallState, Review, Row, RunRecord } from "./run.ts";
+import type { Call, CallState, LogEntry, Review, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
 /**
@@ -61,6 +62,8 @@ export interface Judged {
   /** `null`: the saga is not there, or not in the structure the run is pinned to. */
   readonly machine: Machine | null;
   readonly now: number;
+  /** What it went through; only a fork looks at it. */
+  readonly log?: readonly LogEntry[];
 }
 
 /** Judges a run. */
@@ -121,6 +124,12 @@ function judge(it: Case): Judgement {
       return { course: "reuse", reason: "it is recorded that it did not happen" };
     case "withdrawn":
       return { course: "reuse", reason: "it was withdrawn before it was sent" };
+    case "reused":
+      return {
+        course: "reuse",
+        reason: `the outcome of ${row.intent?.owner ?? "another call"} under the same intent is used`,
+      };
+    case "claiming":
     case "planned":
     case "offered":
     case "sent":
@@ -138,15 +147,30 @@ function judgeOpen(it: Case): Judgement {
   if (side === "undo" && step.compensation === null) {
     return { course: "refuse", reason: `${row.step} has no compensation in the saga as it is here` };
   }
-  const input = decodeInput(step, inputOf(row, side));
+  const recorded = inputOf(row, side);
+  if (recorded instanceof MissingArtifact) return { course: "refuse", reason: "its recorded input is missing" };
+  const input = decodeInput(step, recorded);
   if (!input.ok) return { course: "refuse", reason: `its recorded input does not fit its schema: ${input.problem}` };
   if (isStuck(call)) return { course: "human", reason: "it stops its workers, or cannot be called as it is" };
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
     return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
   }
+  if (call.state === "claiming") return judgeClaim(row);
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
   return it.isUnwanted ? judgeUnwanted(it, step) : judgeDoubt(it, step);
+}
+
+/** What is not sent before it has its intent. */
+function judgeClaim({ intent }: Row): Judgement {
+  switch (intent?.state) {
+    case "busy":
+      return { course: "wait", reason: `${intent.owner} makes the same effect and has not come to an end` };
+    case "conflict":
+      return { course: "human", reason: `${intent.owner} has the same intent with other arguments` };
+    default:
+      return { course: "call", reason: "it asks for its intent and has not been sent" };
+  }
 }
 
 /** What may have happened and is not wanted any more. */
@@ -210,8 +234,13 @@ const worst: readonly (readonly [Course, Verdict])[] = [
   ["repeat", "RETRY_SAFE"],
 ];
 
-function sumUp({ record, machine }: Judged, calls: readonly CallVerdict[]): Pick<RunVerdict, "verdict" | "reasons"> {
+function sumUp(
+  { record, rows, machine }: Judged,
+  calls: readonly CallVerdict[],
+): Pick<RunVerdict, "verdict" | "reasons"> {
   if (hasEnded(record.status)) return { verdict: "RESUME_SAFE", reasons: [`it has ended (${record.status})`] };
+  const missing = missingIn(record, rows);
+  if (missing.length > 0) return { verdict: "BLOCKED", reasons: missing.map(missingInWords) };
   if (machine === null) {
     const saga = `${record.saga} version ${record.version} with structure ${record.hash}`;
     return { verdict: "BLOCKED", reasons: [`the saga is not here: ${saga}`] };

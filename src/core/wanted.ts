@@ -3,8 +3,10 @@
  * has been done by the decision, so `wanted` lies in the future, unless the run is handed back. H2 what another driver or a
  * step worker will act on is no reason to keep the lease.
  */
+
+import { claimTime } from "./claims.ts";
+import { mayGrant } from "./clearance.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
-import { mayGrant } from "./grant.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -20,6 +22,7 @@ export interface Attention {
 }
 
 export function attentionOf(draft: Draft): Attention {
+  if (draft.before.missing !== undefined) return resting;
   const { turns, calls, offers, remote } = timesOf(draft);
   const { now, settings } = draft.input;
   const own = Math.min(turns, calls);
@@ -32,13 +35,17 @@ export function attentionOf(draft: Draft): Attention {
   };
 }
 
+/** What waits for a person alone. */
+const resting: Attention = { hold: false, wanted: null, due: null };
+
 function orNull(time: number): number | null {
   return Number.isFinite(time) ? time : null;
 }
 
 /** Calls and probes that this driver will hear of. */
 function isUnderWay(draft: Draft): boolean {
-  if (draft.calls.length > 0 || draft.input.inFlight.size > 0) return true;
+  if (draft.calls.length + draft.claims.length + draft.publishes.length > 0) return true;
+  if (draft.input.inFlight.size > 0) return true;
   return draft.open.some((seq) => isMine(draft, seq, "action") || isMine(draft, seq, "undo"));
 }
 
@@ -71,7 +78,12 @@ function timesOf(draft: Draft): Times {
 
 function addRow(draft: Draft, row: Row, times: Times): void {
   const { unwind } = draft.record;
-  times.calls = Math.min(times.calls, callTime(draft, row, "action"), callTime(draft, row, "undo"));
+  times.calls = Math.min(
+    times.calls,
+    callTime(draft, row, "action"),
+    callTime(draft, row, "undo"),
+    claimTime(draft, row),
+  );
   if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
   if (row.call.state === "sent" && row.call.fence === null)

@@ -1,10 +1,19 @@
 /**
  * From a wake-up to a driver. Owns: winning the lease, and the runs this worker must give back untouched: those of a saga
- * it does not serve, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
+ * it does not serve, those whose values lie in an artifact store that it was not given, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
  * W2 a run that two processes have died with is driven alone (who dies with it accuses nobody else). W3 nothing is
  * acquired while the worker stops.
  */
-import { type AcquireAnswer, type LeaseRef, type RunRef, runKey, type Timed } from "../core/index.ts";
+import {
+  type AcquireAnswer,
+  type LeaseRef,
+  type MissingValue,
+  missingIn,
+  type RunRef,
+  runKey,
+  summaryOf,
+  type Timed,
+} from "../core/index.ts";
 import { Driver } from "./advance.ts";
 import { type EngineContext, pause, trouble, untilAnswered, wake } from "./context.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
@@ -65,13 +74,15 @@ export class Acquirer {
   async #serve(lease: LeaseRef, won: Won, sentAt: number): Promise<void> {
     const { context, suspects } = this.#options;
     const machine = context.sagas.machineFor(won.record);
-    if (machine === null) return await this.#giveBackUnserved(lease, won);
+    const missing = missingIn(won.record, won.rows);
+    if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
+    const remembered = context.forgottenBy(won.record);
     const { record, rows, inbox, takenFrom, permits } = won;
     const acquired = {
-      run: { record, rows, inbox },
+      run: missing.length === 0 ? { record, rows, inbox } : { record, rows, inbox, missing },
       machine,
-      fact: { type: "acquired", takenFrom, permits } as const,
+      fact: { type: "acquired", takenFrom, permits, ...(remembered === null ? {} : { remembered }) } as const,
       now: won.now,
     };
     const hold = (holder: LeaseHolder): HeldLease => context.leases.hold(lease, sentAt, holder);
@@ -90,12 +101,14 @@ export class Acquirer {
     }
   }
 
-  async #giveBackUnserved(lease: LeaseRef, { record, now }: Won): Promise<void> {
+  async #giveBackUnserved(lease: LeaseRef, { record, now }: Won, missing: readonly MissingValue[]): Promise<void> {
     const key = runKey(lease.run);
     const delay = this.#handBacks.get(key) ?? handBackMs.first;
     if (!this.#handBacks.has(key)) {
       const { saga, version } = record;
-      this.#options.context.facts.emit({ fact: "unserved", run: lease.run, saga, version });
+      const { facts } = this.#options.context;
+      facts.emit({ fact: "unserved", run: lease.run, saga, version });
+      if (missing.length > 0) trouble({ facts }, "artifacts", `run ${key}: ${summaryOf(missing)}`);
     }
     this.#remember(key, Math.min(delay * 2, handBackMs.most));
     await this.#giveBack(lease, now + delay);
@@ -128,6 +141,11 @@ function isSuspect({ suspect, record, rows }: Won): boolean {
   if (!suspect) return false;
   if (record.interruptions > 0) return true;
   return rows.some((row) => row.call.interruptions > 0 || (row.undo?.call?.interruptions ?? 0) > 0);
+}
+
+/** Kept where this worker was not told to look: another one may have it. */
+function isElsewhere({ why }: MissingValue): boolean {
+  return why === "no_store";
 }
 
 function nothing(): void {}

@@ -24,11 +24,13 @@ import {
 } from "../core/index.ts";
 import { Calls } from "./calls.ts";
 import { type Answered, type EngineContext, trouble, untilAnswered, wake } from "./context.ts";
+import { Intents } from "./intents.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
 import { highest, Mailbox } from "./mailbox.ts";
 import type { OutcomeFact } from "./outcome.ts";
 import { leaseLost, type ProgressFact, Receipts } from "./receipts.ts";
 import { StoreTime } from "./store-time.ts";
+import { ToolDesk, type ToolRequest, type ToolWord } from "./tool-desk.ts";
 
 /** A run as it was acquired. */
 export interface Acquired {
@@ -61,6 +63,8 @@ export class Driver implements LeaseHolder {
   readonly #cleared: () => void;
   readonly #mail: Mailbox;
   readonly #receipts = new Receipts();
+  readonly #desk = new ToolDesk();
+  readonly #intents: Intents;
   #run: Run;
   /** What is being decided on: not committed yet. */
   #facts: readonly DriverFact[] = nothingLearnt;
@@ -86,7 +90,9 @@ export class Driver implements LeaseHolder {
     const { inbox, record } = acquired.run;
     this.#mail = new Mailbox(context.clock, acquired.fact, highest(inbox, record.seen));
     const learn = (fact: OutcomeFact, refused: boolean) => this.#learn(fact, refused);
-    this.#calls = new Calls(context, this.#held, this.#machine, learn, (fact) => this.#keep(fact));
+    const ask = (request: ToolRequest) => this.#ask(request);
+    this.#calls = new Calls(context, this.#held, this.#machine, learn, (fact) => this.#keep(fact), ask);
+    this.#intents = new Intents(context, this.#ref, (fact) => this.#mail.post(fact));
   }
 
   /** Resolves when this process has nothing more to do for the run. */
@@ -162,8 +168,14 @@ export class Driver implements LeaseHolder {
       random: ids.random(),
       actor: owner,
       fence: this.#held.ref.fence,
-      inFlight: this.#calls.inFlight,
+      inFlight: this.#inFlight(),
     });
+  }
+
+  #inFlight(): ReadonlySet<string> {
+    const calls = this.#calls.inFlight;
+    const intents = this.#intents.inFlight;
+    return intents.size === 0 ? calls : new Set([...calls, ...intents]);
   }
 
   async #write(decision: Decision): Promise<Written> {
@@ -192,6 +204,7 @@ export class Driver implements LeaseHolder {
       case "FENCED":
       case "STALE":
         this.#context.facts.emit({ fact: reply.answer === "STALE" ? "stale" : "fenced", run: this.#ref });
+        this.#context.refused(this.#ref);
         return { is: "lost", maybe: resent ? decision : null };
     }
   }
@@ -210,11 +223,13 @@ export class Driver implements LeaseHolder {
     this.#run = decision.run;
     if (commit !== null) {
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
-      this.#context.moved(before, commit.record);
+      this.#context.moved(before, commit, this.#run);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
     this.#calls.begin(decision, written.grantedAt, this.#objection(written.inbox));
+    this.#intents.begin(decision);
+    this.#desk.written(this.#run, this.#context.isStopping());
     this.#mail.postEntries(written.inbox);
     if (decision.offers.length > 0) await this.#offer(decision.offers);
     if (then === "released") return true;
@@ -262,6 +277,7 @@ export class Driver implements LeaseHolder {
   #lose(facts: readonly DriverFact[], maybe: Decision | null): void {
     this.#lost = true;
     this.#receipts.lose();
+    this.#desk.lose();
     this.#calls.abortAll();
     for (const fact of [...facts, ...this.#mail.take()]) if (fact.type === "result") this.#calls.handIn(fact);
     if (maybe !== null) this.#calls.disown(maybe);
@@ -283,6 +299,14 @@ export class Driver implements LeaseHolder {
     const kept = this.#receipts.of(fact);
     this.#mail.post(fact);
     return kept;
+  }
+
+  /** Resolves when what the run has come to answers the request. */
+  #ask(request: ToolRequest): Promise<ToolWord> {
+    if (this.#lost) return Promise.resolve({ is: "lost" });
+    const answered = this.#desk.of(request);
+    this.#mail.post({ type: "tool", ...request.ask });
+    return answered;
   }
 
   /** Waits for mail, for the time wanted, for the loss of the lease or for the expulsion. */

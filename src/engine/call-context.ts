@@ -3,7 +3,7 @@
  * they are asked for.
  */
 import type { Row } from "../core/index.ts";
-import type { CallContext, Progress, RunIdentity, StepLog } from "../saga/index.ts";
+import type { CallContext, Progress, RunIdentity, StepLog, Tools } from "../saga/index.ts";
 
 /** One line of a step's log, with where it comes from. */
 export interface StepLine {
@@ -48,11 +48,13 @@ export interface ContextParts {
   readonly signal: LazySignal;
   readonly sink: StepLogSink;
   readonly progress: Progress;
+  readonly tools: Tools<unknown>;
 }
 
 type UserContext = CallContext & { readonly [Key in "input" | "output"]: unknown } & {
   readonly forwardOperationId: string;
   readonly progress: Progress;
+  readonly tools: Tools<unknown>;
 };
 
 const partsOf: unique symbol = Symbol("parts");
@@ -73,6 +75,7 @@ export function userContext(parts: ContextParts): UserContext {
     run: parts.run,
     services: parts.services,
     progress: parts.progress,
+    tools: parts.tools,
     [partsOf]: parts,
   };
   // `lazily` adds the two that are missing.

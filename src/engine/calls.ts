@@ -11,6 +11,7 @@ import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
 import type { ProgressFact } from "./receipts.ts";
+import type { ToolRequest, ToolWord } from "./tool-desk.ts";
 
 interface Flight {
   readonly key: string;
@@ -27,6 +28,7 @@ export class Calls {
   readonly #machine: Machine;
   readonly #learn: (fact: OutcomeFact, refused: boolean) => void;
   readonly #keep: (fact: ProgressFact) => Promise<void>;
+  readonly #tool: (request: ToolRequest) => Promise<ToolWord>;
   readonly #flights = new Set<Flight>();
   #run: Run | null = null;
   #unasked = false;
@@ -38,12 +40,14 @@ export class Calls {
     machine: Machine,
     learn: (fact: OutcomeFact, refused: boolean) => void,
     keep: (fact: ProgressFact) => Promise<void>,
+    tool: (request: ToolRequest) => Promise<ToolWord>,
   ) {
     this.#context = context;
     this.#held = held;
     this.#machine = machine;
     this.#learn = learn;
     this.#keep = keep;
+    this.#tool = tool;
   }
 
   /** `action:<seq>`, `undo:<seq>`, `probe:<seq>`. */
@@ -147,6 +151,7 @@ export class Calls {
       step,
       onOutcome: (fact, ms) => this.#outcome(flight, row.step, fact, ms),
       onLate: (fact) => this.handIn(fact),
+      onTool: (request) => this.#tool(request),
       onProgress: (cursor) => this.#keep({ type: "progress", seq: order.seq, send: order.send, cursor }),
     });
   }

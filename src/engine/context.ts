@@ -1,8 +1,21 @@
 /**
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
-import type { Clock, Facts, Ids, Machine, RunRecord, Store, WakeUp, WakeUps } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import type {
+  Clock,
+  Commit,
+  Facts,
+  Ids,
+  Machine,
+  Remembered,
+  Run,
+  RunRecord,
+  RunRef,
+  Store,
+  WakeUp,
+  WakeUps,
+} from "../core/index.ts";
+import { isUnavailable, RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import type { InvokeDeps } from "./invoke.ts";
 import type { Leases } from "./lease.ts";
@@ -35,7 +48,11 @@ export interface EngineContext extends EnginePorts {
   /** `once` calls wait for a durable store. */
   readonly needsBarrier: boolean;
   /** A commit has taken a run from one record to the next. */
-  moved(before: RunRecord, after: RunRecord): void;
+  moved(before: RunRecord, commit: Commit, run: Run): void;
+  /** A commit of the run was refused. */
+  refused(run: RunRef): void;
+  /** What this process remembers of the run, where the store that answered has forgotten it. */
+  forgottenBy(stored: RunRecord): Remembered | null;
   /** No call is begun any more. */
   isStopping(): boolean;
   /** Nothing is waited for any more: the process is about to go. */
@@ -109,7 +126,7 @@ export async function untilAnswered<Answer>(
     } catch (error) {
       trouble(context, where, error);
       if (context.isOver()) return null;
-      if (error instanceof RepriseError && error.code !== "STORE_UNAVAILABLE") throw error;
+      if (error instanceof RepriseError && !isUnavailable(error)) throw error;
       await pause(context.clock, delay);
       delay = Math.min(delay * 2, resendMs.most);
     }

@@ -18,6 +18,7 @@ import {
   type Progress,
   type RunIdentity,
   type StepSpec,
+  type Tools,
 } from "../saga/index.ts";
 import { LazySignal, type StepLogSink, userContext } from "./call-context.ts";
 import {
@@ -34,6 +35,10 @@ import {
   undoResult,
 } from "./outcome.ts";
 import { leaseLost } from "./receipts.ts";
+import type { ToolRequest, ToolWord } from "./tool-desk.ts";
+import { toolsOf } from "./tools.ts";
+
+type Asked = Pick<ToolRequest["ask"], "tool" | "input" | "key" | "intent">;
 
 /** What every call of a worker shares. */
 export interface InvokeDeps {
@@ -51,6 +56,8 @@ export interface CallInput {
   readonly step: StepSpec;
   readonly onOutcome: (fact: OutcomeFact, ms: number) => void;
   readonly onLate: (fact: OutcomeFact) => void;
+  /** Puts a request of the action for a tool; `null`: nobody can. */
+  readonly onTool: ((request: ToolRequest) => Promise<ToolWord>) | null;
   /** Keeps a cursor of the action; `null`: nobody can. */
   readonly onProgress: ((cursor: Json) => Promise<void>) | null;
 }
@@ -74,6 +81,9 @@ class RunningCall implements Invocation, Progress {
   readonly #beganAt: number;
   #aborted: AbortCause | null = null;
   #reported = false;
+  /** Why it was given up in the middle: what it says is not heard. */
+  #suspended: string | null = null;
+  #asks = 0;
   #cursor: Json;
   #cancelTimer: () => void;
 
@@ -86,7 +96,7 @@ class RunningCall implements Invocation, Progress {
   }
 
   begin(): void {
-    void this.#perform().then((fact) => this.#report(fact));
+    void this.#perform().then((fact) => this.#report(this.#suspended === null ? fact : this.#suspension()));
   }
 
   abort(): void {
@@ -112,13 +122,35 @@ class RunningCall implements Invocation, Progress {
     this.#cursor = json.value;
   }
 
+  #request(tool: StepSpec, asked: Asked): Promise<ToolWord> {
+    const { order, onTool } = this.#input;
+    const isOver = this.#reported || this.#aborted !== null;
+    if (onTool === null || order.kind !== "action" || isOver) return Promise.resolve({ is: "lost" });
+    this.#asks += 1;
+    const ask = { ...asked, ask: `${order.seq}.${order.send}.${this.#asks}`, parent: order.seq, send: order.send };
+    return onTool({ ask, tool });
+  }
+
+  #suspend(why: string): void {
+    this.#suspended ??= why;
+    this.#abort("aborted");
+  }
+
+  #suspension(): OutcomeFact {
+    return resultFact(this.#input.order, { kind: "suspended", reason: this.#suspended ?? "" });
+  }
+
   #abort(cause: AbortCause): void {
     if (this.#aborted !== null || this.#reported) return;
     this.#aborted = cause;
     this.#cancelTimer();
     const { order } = this.#input;
-    const fact = (): OutcomeFact =>
-      order.kind === "probe" ? probeFailed(order, "no answer in time") : resultFact(order, leftBehind(order, cause));
+    const fact = (): OutcomeFact => {
+      if (this.#suspended !== null) return this.#suspension();
+      return order.kind === "probe"
+        ? probeFailed(order, "no answer in time")
+        : resultFact(order, leftBehind(order, cause));
+    };
     this.#cancelTimer = this.#deps.clock.after(this.#deps.abortGraceMs, () => this.#report(fact()));
     this.#signal.abort(
       new DOMException(`the call was ${cause === "timeout" ? "too slow" : "aborted"}`, abortName(cause)),
@@ -183,6 +215,16 @@ class RunningCall implements Invocation, Progress {
       signal,
       sink,
       progress: this,
+      tools: this.#tools(),
+    });
+  }
+
+  #tools(): Tools<unknown> {
+    return toolsOf({
+      step: this.#input.step,
+      maxPayloadBytes: this.#deps.maxPayloadBytes,
+      request: (tool, asked) => this.#request(tool, asked),
+      suspend: (why) => this.#suspend(why),
     });
   }
 

@@ -6,12 +6,14 @@
  */
 import {
   type CallOrder,
+  missingIn,
   operationId,
   type PermitAnswer,
   type PermitCommand,
   type Row,
   type RunRecord,
   type StepJob,
+  summaryOf,
   type Timed,
 } from "../core/index.ts";
 import type { CallSpec, SagaSpec, StepSpec } from "../saga/index.ts";
@@ -22,6 +24,8 @@ import { type OutcomeFact, resultFact } from "./outcome.ts";
 import { handBackMs } from "./settings.ts";
 
 type Permitted = Extract<PermitAnswer, { answer: "OK" }>;
+
+const notServed = "the worker that took it does not serve this saga and version";
 
 export class StepRunner {
   readonly #context: EngineContext;
@@ -45,7 +49,9 @@ export class StepRunner {
     const machine = this.#context.sagas.machineFor(record);
     const step = machine?.saga.steps[row.step];
     const order = step === undefined ? null : this.#orderOf(job, record, row, step);
-    if (order === null || step === undefined) return await this.#unserved(job);
+    if (order === null || step === undefined) return await this.#unserved(job, notServed);
+    const missing = missingIn(null, [row]);
+    if (missing.length > 0) return await this.#unserved(job, summaryOf(missing));
     const refusal = await this.#refusal(order, sentAt);
     const fact = refusal === null ? await this.#call(command, order, record, row, step) : notCalled(order, refusal);
     if (fact !== null) await handInSettled(this.#context, { run: job.run, ...fact });
@@ -69,12 +75,11 @@ export class StepRunner {
     return sent?.answer.answer === "OK" ? sent.answer : null;
   }
 
-  /** It was won by a worker without that saga or version: another one shall have it, not at once. */
-  async #unserved(job: StepJob): Promise<void> {
+  /** It was won by a worker that cannot make it: another one shall have it, or it shall wait, not at once. */
+  async #unserved(job: StepJob, reason: string): Promise<void> {
     const context = this.#context;
     await pause(context.clock, handBackMs.first);
     const { run, seq, send, side } = job;
-    const reason = "the worker that took it does not serve this saga and version";
     await handInSettled(context, { run, seq, send, side, result: { kind: "not_called", reason } });
   }
 
@@ -131,6 +136,7 @@ export class StepRunner {
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
         onProgress: null,
+        onTool: null,
         onLate: (fact) => {
           if (fact.type === "result") context.background(handInLate(context, { run: command.run, ...fact }));
         },

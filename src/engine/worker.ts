@@ -19,6 +19,7 @@ import type { StepLogSink } from "./call-context.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Leases } from "./lease.ts";
+import { Memory } from "./memory.ts";
 import { Reconciler } from "./reconcile.ts";
 import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
@@ -84,6 +85,7 @@ class EngineWorker implements Worker {
   readonly #context: EngineContext;
   readonly #reconciler: Reconciler;
   readonly #acquirer: Acquirer;
+  readonly #memory: Memory;
   readonly #steps: StepRunner;
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
@@ -93,6 +95,7 @@ class EngineWorker implements Worker {
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
+  #serverId: string | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
@@ -107,6 +110,7 @@ class EngineWorker implements Worker {
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
+    this.#memory = new Memory(this.#context, (run) => this.#acquirer.advance(run));
     this.#steps = new StepRunner(
       this.#context,
       options.sagas.map((saga) => saga.spec),
@@ -152,7 +156,12 @@ class EngineWorker implements Worker {
     await this.#acquirer.advance(run);
   }
 
+  /** A new connection, perhaps to another server: owners look first whether it knows what they know. */
   #sayHello(place: PulsePlace): void {
+    if (this.#serverId !== null && this.#serverId !== place.serverId)
+      this.#reconciler.distrust("the store was restarted");
+    this.#serverId = place.serverId;
+    this.#context.background(this.#memory.compare());
     const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
   }
@@ -232,7 +241,12 @@ class EngineWorker implements Worker {
       get needsBarrier() {
         return worker.#needsBarrier;
       },
-      moved: (before, after) => this.#desk?.follow(before, after),
+      moved: (before, commit, run) => {
+        this.#memory.keep(commit, run);
+        this.#desk?.follow(before, commit.record);
+      },
+      refused: (run) => this.#memory.doubt(run),
+      forgottenBy: (stored) => this.#memory.forgottenBy(stored),
       isStopping: () => this.#stopping,
       isOver: () => this.#over,
       background: (work) => void this.#own(work.catch((error: unknown) => onTrouble("background", error))),

@@ -1,10 +1,11 @@
 /**
- * The straight-line form: `.step`, `.parallel`, `.when`, `.wait`, `.waitFor`, `.build`. Owns its types and the collecting
+ * The straight-line form: `.step`, `.each`, `.parallel`, `.when`, `.wait`, `.waitFor`, `.build`. Owns its types and the collecting
  * of parts; `plan.ts` makes the machine. Invariant: a line is immutable, every call gives a new one.
  */
 import type { ZodType } from "zod";
 import { defineSaga, type Saga, type SagaOptions } from "./define.ts";
 import { type Duration, durationMs } from "./duration.ts";
+import { type EachOptions, eachStep } from "./each.ts";
 import { type Finding, refuseErrors } from "./finding.ts";
 import { compile, contextMode, type ErasedMapper, type ErasedView, type Part, resultNames } from "./plan.ts";
 import { isStep, type Step } from "./step.ts";
@@ -68,6 +69,16 @@ export interface Line<F extends Frame, Seen, Added, Kind extends "saga" | "branc
     ...mapper: MapperArgs<F, Seen, StepInput>
   ): Line<F, Seen & Readonly<Record<Name, Output>>, Added & Readonly<Record<Name, Output>>, Kind>;
 
+  /**
+   * Runs a step for every item of a list, in order, `concurrency` at a time. Each item is a ledger row with an operation id
+   * of its own; an interrupted batch goes on at the right item. The outputs are `results.<step>Each`, or `results.<as>`.
+   */
+  each<const Name extends string, StepInput, Output, const As extends string = `${Name}Each`>(
+    items: (view: View<F["input"], Flat<Seen>>) => readonly NoInfer<StepInput>[],
+    step: Step<Name, StepInput, Output>,
+    options?: EachOptions<As & Unseen<As, Seen>>,
+  ): Line<F, Seen & Readonly<Record<As, readonly Output[]>>, Added & Readonly<Record<As, readonly Output[]>>, Kind>;
+
   /** Runs branches side by side and goes on when all have ended. Their results are found under the steps' names. */
   parallel<B extends Branches<F, Seen>>(
     branches: B & Disjoint<B>,
@@ -122,6 +133,11 @@ class Parts {
   step(step: Step, mapper?: ErasedMapper): Parts {
     if (!isStep(step)) this.#refuse("NOT_A_STEP", ".step() was given something else", "Give it what step() returned");
     return this.#with({ kind: "step", step, mapper: mapper ?? null });
+  }
+
+  each(items: ErasedMapper, step: Step, options: EachOptions = {}): Parts {
+    if (!isStep(step)) this.#refuse("NOT_A_STEP", ".each() was given something else", "Give it what step() returned");
+    return this.#with({ kind: "step", step: eachStep(step, options), mapper: items });
   }
 
   parallel(branches: Readonly<Record<string, (branch: Parts) => Parts>>): Parts {

@@ -14,8 +14,21 @@ export interface Classification {
   readonly retryAfterMs: number | null;
 }
 
-/** The request cannot have left this machine. */
-const neverSent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+/** The request cannot have left this machine: nobody was found or reached, or whoever answered could not prove its name. */
+const neverSent: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
 /** 4xx that leave open whether something happened: 408 came too late, 409 may mean "done before". */
 const doubtfulStatuses: ReadonlySet<number> = new Set([408, 409]);
 /** Deeper chains of causes are not followed. */
@@ -24,6 +37,9 @@ const maxCauses = 5;
 /**
  * Tells apart what an HTTP client's error says about the effect: `not_applied` (refused, unresolvable, most 4xx, 429) or
  * `unknown` (reset, time-out, abort, 408, 409, 5xx, and everything else).
+ *
+ * A client that follows redirects reports a refused second address like a refused first one, though the first has read the
+ * request: call with `redirect: "manual"` or `"error"` where an effect is at stake.
  *
  * @param nowMs wall clock, for a `Retry-After` that is a date; without it such a date is ignored.
  */
@@ -47,13 +63,18 @@ function byStatus(status: number, headers: unknown, nowMs: number | undefined): 
 
 /** One code in the chain that speaks against it is enough: several addresses may have been tried. */
 function byCode(chain: readonly object[]): Classification {
-  const codes = chain.flatMap((one) => {
-    const code = field(one, "code");
-    return typeof code === "string" ? [code] : [];
+  const coded = chain.flatMap((error) => {
+    const code = field(error, "code");
+    return typeof code === "string" ? [{ error, code }] : [];
   });
-  const first = codes[0] ?? nameOf(chain[0]);
-  const sure = codes.length > 0 && codes.every((code) => neverSent.has(code));
+  const first = coded[0]?.code ?? nameOf(chain[0]);
+  const sure = coded.length > 0 && coded.every(({ error, code }) => neverSent.has(code) || neverConnected(error));
   return { knowledge: sure ? "not_applied" : "unknown", code: first, retryAfterMs: null };
+}
+
+/** Whatever went wrong (unreachable, reset, too slow), the connection was still to be made. */
+function neverConnected(error: object): boolean {
+  return field(error, "syscall") === "connect";
 }
 
 function nameOf(error: object | undefined): string | null {

@@ -7,6 +7,7 @@ import type { ZodType } from "zod";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
+import { nullPrototype } from "./names.ts";
 import { payloadProblem, schemaProblems } from "./schema.ts";
 import type { SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
@@ -97,20 +98,34 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     unwind: options.unwind ?? "reverse",
     pool: options.pool ?? "default",
   });
-  refuseErrors([...findings, ...machineErrors(spec)]);
+  refuseErrors([...findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
   return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });
 }
 
-/** The steps among a machine's actors, by the name under which they are invoked. */
+/** The steps among a machine's actors, by the name under which they are invoked, and the tools of each by their own. */
 function stepsOf(machine: AnyStateMachine): Readonly<Record<string, StepSpec>> {
   const actors: Readonly<Record<string, unknown>> = machine.implementations.actors;
-  const steps = Object.entries(actors).flatMap(([key, actor]) => (isStep(actor) ? [[key, actor.spec] as const] : []));
-  return nullPrototype(Object.fromEntries(steps));
+  const invoked = Object.entries(actors).flatMap(([key, actor]) => (isStep(actor) ? [[key, actor.spec] as const] : []));
+  const tools = toolsOf(invoked.map(([, step]) => step)).map((tool) => [tool.name, tool] as const);
+  return nullPrototype(Object.fromEntries([...tools, ...invoked]));
 }
 
-/** So that no name is found that nobody declared (`toString`). */
-function nullPrototype<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
-  return Object.assign(Object.create(null), record);
+function toolsOf(steps: readonly StepSpec[]): readonly StepSpec[] {
+  return steps.flatMap(({ uses }) => Object.values(uses));
+}
+
+/** A row names its step, so one name is one step. */
+function toolErrors(name: string, steps: Readonly<Record<string, StepSpec>>): readonly Finding[] {
+  const clashes = toolsOf(Object.values(steps)).filter((tool) => steps[tool.name] !== tool);
+  return [...new Set(clashes)].map((tool) => ({
+    level: "error",
+    code: "STEP_NAME_TWICE",
+    saga: name,
+    state: null,
+    step: tool.name,
+    message: `a tool and another step are called "${tool.name}"`,
+    fix: "Give each step a name of its own",
+  }));
 }
 
 function optionErrors(name: string, options: SagaOptions): readonly Finding[] {

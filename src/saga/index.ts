@@ -12,6 +12,7 @@ export {
   type SagaOutput,
 } from "./define.ts";
 export { type Duration, durationMs } from "./duration.ts";
+export type { EachOptions } from "./each.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
 export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
@@ -58,3 +59,4 @@ export type {
 export { isStep, type Step, type StepFunction, step, stepsFor } from "./step.ts";
 export type { CompensateOptions, StepOptions } from "./step-options.ts";
 export { structureOf } from "./structure.ts";
+export type { Tool, Toolbox, ToolOptions, Tools } from "./tools.ts";

@@ -1,5 +1,8 @@
-/** Whether a schema's encoded side is JSON, as far as a compiler can see; `schema.ts` judges it whole at definition. */
+/** What JSON is, and whether a schema's encoded side is that, as far as a compiler can see; `schema.ts` judges it whole at definition. */
 import type { ZodType, z } from "zod";
+
+/** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** What JSON cannot hold and people try to put there. */
 type NotJson =

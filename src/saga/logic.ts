@@ -36,16 +36,19 @@ export function guardedLogic<Input, Output>(name: string): PromiseActorLogic<Out
 
 /** Logic that calls the action directly, with nothing around it but the schemas. */
 export function unguardedLogic<Input, Output>(spec: StepSpec): PromiseActorLogic<Output, Input> {
-  return fromPromise<Output, Input>(async ({ input, signal }) => {
-    // XState hands over whatever it was given; the schema judges it.
-    const decoded = decodeInput(spec, input as Json);
-    if (!decoded.ok) throw new RepriseError("INPUT_INVALID", `Input of step "${spec.name}": ${decoded.problem}`);
-    const returned = await spec.action(unguardedContext(spec, decoded.value, signal));
-    const encoded = encodeOutput(spec, returned);
-    if (!encoded.ok) throw new TypeError(`Output of step "${spec.name}": ${encoded.problem}`);
-    // The output schema has just proven it.
-    return encoded.value as Output;
-  });
+  // XState hands over whatever it was given, and the schema judges it; the output schema has proven what comes back.
+  return fromPromise<Output, Input>(
+    async ({ input, signal }) => (await callUnguarded(spec, input as Json, signal)) as Output,
+  );
+}
+
+async function callUnguarded(spec: StepSpec, input: Json, signal: AbortSignal): Promise<Json> {
+  const decoded = decodeInput(spec, input);
+  if (!decoded.ok) throw new RepriseError("INPUT_INVALID", `Input of step "${spec.name}": ${decoded.problem}`);
+  const returned = await spec.action(unguardedContext(spec, decoded.value, signal));
+  const encoded = encodeOutput(spec, returned);
+  if (!encoded.ok) throw new TypeError(`Output of step "${spec.name}": ${encoded.problem}`);
+  return encoded.value;
 }
 
 const silent: StepLog = { info: () => {}, warn: () => {}, error: () => {} };
@@ -60,7 +63,17 @@ function unguardedContext(spec: StepSpec, input: unknown, signal: AbortSignal): 
     signal,
     services: undefined,
     progress: forgetful(),
+    tools: unguardedTools(spec, signal),
   };
+}
+
+/** Tools that call their actions directly. */
+function unguardedTools({ uses }: StepSpec, signal: AbortSignal): ActionContext["tools"] {
+  const entries = Object.entries(uses).map(([name, tool]) => [
+    name,
+    (input: Json) => callUnguarded(tool, input, signal),
+  ]);
+  return Object.fromEntries(entries) as ActionContext["tools"];
 }
 
 /** A cursor for as long as the call. */

@@ -5,10 +5,11 @@
  */
 import type { AnyStateMachine } from "xstate";
 import type { ZodType } from "zod";
+import type { Json } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
+import type { Tools } from "./tools.ts";
 
-/** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type { Json } from "./json-type.ts";
 
 /** What happens if an action is called again with the same operation id (design section 6). */
 export type EffectClass = "none" | "idempotent" | "keyed" | "once";
@@ -54,8 +55,11 @@ export interface Progress {
 }
 
 /** Received by an action. */
-export interface ActionContext<Input = unknown, Services = unknown> extends CallContext<Services> {
+export interface ActionContext<Input = unknown, Services = unknown, Uses = Record<never, never>>
+  extends CallContext<Services> {
   readonly input: Input;
+  /** The steps it `uses`, to be called as tools. */
+  readonly tools: Tools<Uses>;
   /** Of a step that works through many items. Not on a named queue, whose worker may not write: `set` rejects there. */
   readonly progress: Progress;
 }
@@ -122,6 +126,10 @@ export interface StepSpec extends CallSpec {
   readonly freshKeyAfterAbsent: boolean;
   /** The named queue whose workers run it; `null`: the driver runs it inline. */
   readonly queue: string | null;
+  /** Its business key, unique across the runs of a tenant; `null`: it has none. Must be JSON, and follow from the input. */
+  readonly intent: ((view: { readonly input: unknown }) => unknown) | null;
+  /** The steps that its action may call as tools, by the name under which it does. */
+  readonly uses: Readonly<Record<string, StepSpec>>;
 }
 
 /** A saga, types erased. */

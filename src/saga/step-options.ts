@@ -7,7 +7,8 @@ import type { Duration } from "./duration.ts";
 import type { JsonSide } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
 import type { RetryOptions } from "./policy.ts";
-import type { ActionContext, CompensateContext, EffectClass, ProbeContext } from "./spec.ts";
+import type { ActionContext, CompensateContext, EffectClass, Json, ProbeContext } from "./spec.ts";
+import type { Toolbox } from "./tools.ts";
 
 /** The schema of an output, where there is one. */
 export type OutputSchema = ZodType | undefined;
@@ -31,9 +32,9 @@ type OutputSeen<Out extends OutputSchema, IfUnknown extends boolean> = IfUnknown
  * An action: makes the effect, with `operationId` as its idempotency key. (One that takes no parameter at all is read
  * before the schema is known: there, and only there, a literal in its result needs `as const`.)
  */
-export type Action<In extends ZodType, Out extends OutputSchema, Services> = Out extends ZodType
-  ? (context: ActionContext<z.output<In>, Services>) => z.output<Out> | Promise<z.output<Out>>
-  : (context: ActionContext<z.output<In>, Services>) => unknown;
+export type Action<In extends ZodType, Out extends OutputSchema, Services, Uses> = Out extends ZodType
+  ? (context: ActionContext<z.output<In>, Services, Uses>) => z.output<Out> | Promise<z.output<Out>>
+  : (context: ActionContext<z.output<In>, Services, Uses>) => unknown;
 
 /** A probe: asks the other side whether the effect with this `operationId` happened. */
 export type Probe<In extends ZodType, Out extends OutputSchema, Services> = Out extends ZodType
@@ -56,12 +57,12 @@ export interface CompensateOptions<In extends ZodType, Out extends OutputSchema,
   readonly lateness?: Duration;
 }
 
-interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services> {
+interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services, Uses> {
   /** What the action needs. Describes JSON on its encoded side. */
   readonly input: In & JsonSide<In>;
   /** What the action gives; without it the step yields `null`. */
   readonly output?: Out & JsonSide<Out>;
-  readonly action: NoInfer<Action<In, Out, Services>>;
+  readonly action: NoInfer<Action<In, Out, Services, Uses>>;
   /** How to find out, after a crash or a time-out, whether the action took effect. */
   readonly probe?: NoInfer<Probe<In, Out, Services>>;
   /** 5 attempts, exponential from 200 ms to 30 s, full jitter. */
@@ -83,8 +84,14 @@ interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services> 
 }
 
 /** Nothing changes outside, so there is nothing to undo. */
-interface NoEffect {
+interface NoEffect<Uses> {
   readonly effect: "none";
+  /**
+   * Steps that the action may call as tools. What it changes outside, it changes through them: each call is a ledger row of
+   * its own. Not on a named queue, whose worker may not write.
+   */
+  readonly uses?: Uses;
+  readonly intent?: never;
   readonly compensate?: never;
   readonly noCompensation?: never;
   readonly compensateIfUnknown?: never;
@@ -92,7 +99,13 @@ interface NoEffect {
   readonly pivot?: never;
 }
 
-interface SomeEffect {
+interface SomeEffect<In extends ZodType> {
+  readonly uses?: never;
+  /**
+   * A business key for the effect, unique across the runs of a tenant: `({ input }) => ["refund", input.chargeId]`. A
+   * second run with the same key gets the first one's recorded outcome. Never a text that a model wrote.
+   */
+  readonly intent?: NoInfer<(view: { readonly input: z.output<In> }) => Json>;
   /** What happens if the action is called again with the same operation id. */
   readonly effect: Exclude<EffectClass, "none">;
   /** The point of no return: once it has happened nothing is undone any more. */
@@ -100,7 +113,7 @@ interface SomeEffect {
 }
 
 interface Undoable<In extends ZodType, Out extends OutputSchema, Services, IfUnknown extends boolean>
-  extends SomeEffect {
+  extends SomeEffect<In> {
   readonly compensate: Compensate<In, Out, Services, IfUnknown> | CompensateOptions<In, Out, Services, IfUnknown>;
   readonly noCompensation?: never;
   /** Compensate also when nobody can tell whether the action took effect; `output` may then be `undefined`. */
@@ -109,7 +122,7 @@ interface Undoable<In extends ZodType, Out extends OutputSchema, Services, IfUnk
   readonly settle?: boolean;
 }
 
-interface Permanent extends SomeEffect {
+interface Permanent<In extends ZodType> extends SomeEffect<In> {
   readonly compensate?: never;
   /** Why this effect stays when the run is unwound. */
   readonly noCompensation: string;
@@ -123,4 +136,5 @@ export type StepOptions<
   Out extends OutputSchema = undefined,
   Services = unknown,
   IfUnknown extends boolean = false,
-> = CommonOptions<In, Out, Services> & (NoEffect | Undoable<In, Out, Services, IfUnknown> | Permanent);
+  Uses extends Toolbox = Record<never, never>,
+> = CommonOptions<In, Out, Services, Uses> & (NoEffect<Uses> | Undoable<In, Out, Services, IfUnknown> | Permanent<In>);

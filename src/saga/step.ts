@@ -9,10 +9,12 @@ import { RepriseError } from "../errors.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { guardedLogic, unguardedLogic } from "./logic.ts";
+import { nullPrototype } from "./names.ts";
 import { actionDefaults, compensationRetry, retryPolicy, timeoutMs } from "./policy.ts";
 import { schemaProblems } from "./schema.ts";
 import type { CallSpec, CompensationSpec, EffectClass, StepSpec } from "./spec.ts";
 import type { CompensateOptions, Encoded, OutputSchema, StepOptions } from "./step-options.ts";
+import type { Toolbox } from "./tools.ts";
 
 /** Marks a step, also across two copies of the package. */
 export const stepBrand: unique symbol = Symbol.for("reprise.step");
@@ -38,9 +40,10 @@ export type StepFunction<Services> = <
   In extends ZodType,
   Out extends OutputSchema = undefined,
   const IfUnknown extends boolean = false,
+  Uses extends Toolbox = Record<never, never>,
 >(
   name: Name,
-  options: StepOptions<In, Out, Services, IfUnknown>,
+  options: StepOptions<In, Out, Services, IfUnknown, Uses>,
 ) => Step<Name, z.input<In>, Encoded<Out>>;
 
 /**
@@ -70,9 +73,10 @@ export function isStep(value: unknown): value is Step {
  * The options with their types let go: a compiler has checked them against `StepOptions`, JavaScript callers have not,
  * so what a type forbids is judged again below.
  */
-type ErasedOptions = Partial<Omit<StepSpec, "input" | "output" | "retry" | "probe">> &
+type ErasedOptions = Partial<Omit<StepSpec, "input" | "output" | "retry" | "probe" | "uses">> &
   Pick<StepOptions<ZodType, ZodType>, "input" | "output" | "retry" | "timeout" | "keyTtl" | "lateness"> & {
     readonly probe?: NonNullable<StepSpec["probe"]>;
+    readonly uses?: Readonly<Record<string, unknown>>;
     readonly compensate?: CompensationSpec["run"] | ErasedCompensation;
     readonly noCompensation?: string;
   };
@@ -85,6 +89,7 @@ function makeStep<Name extends string, Input, Output>(name: Name, options: Erase
   };
   judgeShape(name, options, say);
   judgeUndo(options, say);
+  judgeTools(options, say);
   const spec = collect(() => specOf(name, options), say);
   refuseErrors(findings);
   if (spec === null) throw new RepriseError("DEFINITION_INVALID", `Step "${name}" cannot be read.`);
@@ -112,6 +117,33 @@ function judgeShape(name: unknown, options: ErasedOptions, say: Say): void {
   if (options.queue !== undefined && poolProblem(options.queue) !== null) {
     say("QUEUE_NAME", `the queue name ${poolProblem(options.queue)}`, "Rename the queue");
   }
+}
+
+function judgeTools({ uses, intent, effect, queue }: ErasedOptions, say: Say): void {
+  if (intent !== undefined && intent !== null && (typeof intent !== "function" || effect === "none")) {
+    const problem = effect === "none" ? 'effect is "none", so there is nothing to be unique' : "intent is no function";
+    say("INTENT", problem, 'Write intent: ({ input }) => ["refund", input.chargeId] on a step with an effect');
+  }
+  if (uses === undefined) return;
+  if (effect !== "none") {
+    say("TOOLS_EFFECT", "it uses tools and has an effect of its own", 'Make its own effect a tool, and state "none"');
+  }
+  if (queue !== undefined && queue !== null) {
+    say("TOOLS_QUEUE", "it uses tools and is on a named queue, whose worker may not write", "Drop the queue");
+  }
+  for (const [name, used] of Object.entries(uses)) judgeTool(name, used, say);
+}
+
+function judgeTool(name: string, used: unknown, say: Say): void {
+  if (nameProblem(name) !== null) say("TOOL_NAME", `the tool name "${name}" ${nameProblem(name)}`, "Rename the tool");
+  if (!isStep(used)) return say("NOT_A_STEP", `the tool ${name} is no step`, "Give it what step() returned");
+  if (Object.keys(used.spec.uses).length > 0) {
+    say("TOOLS_NESTED", `the tool ${name} uses tools itself`, "Let one step use all of them");
+  }
+  if (used.spec.queue !== null) {
+    say("TOOLS_QUEUE", `the tool ${name} is on a named queue`, "Use a step without a queue as a tool");
+  }
+  if (used.spec.pivot) say("TOOLS_PIVOT", `the tool ${name} is a pivot`, "Make it a step of the machine");
 }
 
 function judgeUndo(options: ErasedOptions, say: Say): void {
@@ -176,7 +208,14 @@ function specOf<Name extends string>(name: Name, options: ErasedOptions): StepSp
     onExhausted: options.onExhausted ?? "fail",
     freshKeyAfterAbsent: options.freshKeyAfterAbsent ?? false,
     queue: options.queue ?? null,
+    intent: options.intent ?? null,
+    uses: usedBy(options.uses ?? {}),
   };
+}
+
+function usedBy(uses: Readonly<Record<string, unknown>>): StepSpec["uses"] {
+  const used = Object.entries(uses).flatMap(([name, step]) => (isStep(step) ? [[name, step.spec] as const] : []));
+  return Object.freeze(nullPrototype(Object.fromEntries(used)));
 }
 
 function callSpec(options: ErasedOptions): CallSpec {

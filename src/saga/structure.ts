@@ -32,7 +32,9 @@ function sorted<Value>(record: Readonly<Record<string, Value>>, form: (value: Va
 }
 
 function stepStructure(step: StepSpec): Json {
-  return { effect: step.effect, undo: step.compensation?.effect ?? null };
+  const tools = Object.values(step.uses).map((tool) => [tool.name, stepStructure(tool)] as const);
+  const effects = { effect: step.effect, undo: step.compensation?.effect ?? null };
+  return tools.length === 0 ? effects : { ...effects, tools: sorted(Object.fromEntries(tools), (form) => form) };
 }
 
 function nodeStructure(node: AnyStateNode): Json {

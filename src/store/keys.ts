@@ -54,6 +54,11 @@ export function shardOfMember(member: string, shards: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) % shards;
 }
 
+/** Where a plan or a batch lies: told by its id alone. */
+export function planPlace(id: string): RunRef {
+  return { tenant: "plan", id };
+}
+
 /** What fairness is about: a tenant in a pool. Pools are not restricted to id characters, so they come last. */
 export function shareOf(tenant: string, pool: string): string {
   return `${tenant}:${pool}`;

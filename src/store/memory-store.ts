@@ -18,6 +18,7 @@ import {
   openListing,
   type PermitCommand,
   type PublishIntentCommand,
+  type PutPlanCommand,
   type RegisteredSaga,
   type RunRecord,
   type RunRef,
@@ -27,9 +28,11 @@ import {
   type SharedQuery,
   type Store,
   structureName,
+  type TakePlanCommand,
   type Timed,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import type { Json } from "../saga/index.ts";
 import {
   answers,
   byPlace,
@@ -40,12 +43,13 @@ import {
   pageLimit,
   summaryOf,
 } from "./cursor.ts";
-import { assertPlace, listingKey, memberOf, shardOfMember } from "./keys.ts";
+import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { acquire, commit, create, release, renew } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
+import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
 
@@ -167,6 +171,22 @@ class MemoryStore implements Store {
     );
   }
 
+  async putPlan(command: PutPlanCommand) {
+    return this.#inPlan(command.id, ({ plans }, member, now) => putPlan(plans, member, command, now));
+  }
+
+  async getPlan(id: string) {
+    return this.#inPlan(id, ({ plans }, member, now) => getPlan(plans, member, now));
+  }
+
+  async takePlan(command: TakePlanCommand) {
+    return this.#inPlan(command.id, ({ plans }, member, now) => takePlan(plans, member, command, now));
+  }
+
+  async noteResult(id: string, item: number, result: Json) {
+    return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
+  }
+
   async hello({ owner, serverId, pulse }: OwnerRef, serves?: readonly string[]): Promise<void> {
     if (serves !== undefined) this.#serves.set(owner, serves);
     for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
@@ -280,6 +300,11 @@ class MemoryStore implements Store {
     queueMicrotask(() => {
       for (const listener of this.#listeners) listener({ tenant, id }, revision, status);
     });
+  }
+
+  #inPlan<Answer extends object>(id: string, move: (shard: Shard, member: string, now: number) => Answer) {
+    const member = memberOf(planPlace(id));
+    return this.#in(shardOfMember(member, this.shards), (shard, now) => move(shard, member, now));
   }
 
   #in<Answer extends object>(shard: number, move: (shard: Shard, now: number) => Answer): Timed<Answer> {

@@ -18,13 +18,16 @@ import type {
   OwnerRef,
   PermitCommand,
   PublishIntentCommand,
+  PutPlanCommand,
   RegisteredSaga,
   RunRef,
   SendCommand,
   SharedQuery,
   Store,
+  TakePlanCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import type { Json } from "../saga/index.ts";
 import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
@@ -33,6 +36,7 @@ import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
+import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -193,6 +197,22 @@ class RedisStore implements Store {
 
   async publishIntent(command: PublishIntentCommand) {
     return await publishIntent(this.#parts().wire, command);
+  }
+
+  async putPlan(command: PutPlanCommand) {
+    return await putPlan(this.#parts().wire, command);
+  }
+
+  async getPlan(id: string) {
+    return await getPlan(this.#parts().wire, id);
+  }
+
+  async takePlan(command: TakePlanCommand) {
+    return await takePlan(this.#parts().wire, command);
+  }
+
+  async noteResult(id: string, item: number, result: Json) {
+    return await noteResult(this.#parts().wire, id, item, result);
   }
 
   async hello(owner: OwnerRef, serves?: readonly string[]): Promise<void> {

@@ -1,6 +1,11 @@
+import { withArtifacts } from "../../src/artifacts/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
+import { MemoryArtifacts } from "../support/artifacts.ts";
 import { storeContract } from "./store.suite.ts";
 import { type Bench, epochMs, type OpenBench } from "./suite/harness.ts";
+
+/** So small that hardly a value stays in the store. */
+const thresholdBytes = 8;
 
 const openMemory: OpenBench = async ({ shards, lanes }): Promise<Bench> => {
   let clockMs = 0;
@@ -38,3 +43,8 @@ const openMemory: OpenBench = async ({ shards, lanes }): Promise<Bench> => {
 };
 
 storeContract("memory", openMemory);
+storeContract("memory, with artifacts", async (options) => {
+  const bench = await openMemory(options);
+  const artifacts = new MemoryArtifacts();
+  return { ...bench, store: withArtifacts(bench.store, { artifacts, namespace: "contract", thresholdBytes }) };
+});

@@ -14,6 +14,7 @@ import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
+import { planContract } from "./suite/plans.ts";
 import { sharedContract } from "./suite/shared.ts";
 
 const parts = {
@@ -25,6 +26,7 @@ const parts = {
   permits: permitContract,
   owners: ownerContract,
   intents: intentContract,
+  plans: planContract,
   listings: listingContract,
   "shared listings": sharedContract,
 } as const;

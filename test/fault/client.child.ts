@@ -17,7 +17,7 @@ async function answer({ namespace, saga, id, refuse, signal }: ClientRequest): P
   const { store, wakeUps, facts, close } = faultConnections(orders.redis, namespace);
   const client = connectedClient(
     { ...gatedClientPorts(store, wakeUps, gate), clock: systemClock, ids: systemIds(), facts },
-    { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes },
+    { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes, maxReplays: 10 },
   );
   try {
     if (signal !== undefined) return await client.run(id, { tenant, saga: sagas.signalled }).signal("GO", {});

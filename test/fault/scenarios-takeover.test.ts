@@ -3,8 +3,9 @@
  * ledger, and what the lost one learns later changes nothing. Played on the stage of the crash points.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { leaveEvidence } from "../support/evidence.ts";
 import { begin, type Crashed, crashByPlan, crashByWorld, prove, rescue } from "../support/fault-crash.ts";
-import type { Plan } from "../support/fault-plan.ts";
+import { type Plan, tenant } from "../support/fault-plan.ts";
 import { Stage } from "../support/fault-stage.ts";
 
 const isFull = process.env["REPRISE_SIZE"] === "full";
@@ -23,6 +24,9 @@ const allMoments: readonly Moment[] = [
   { name: "r065-granted", plan: { point: "granted", step: "charge" }, inDoubt: true },
   { name: "r065-answered", plan: { point: "P09", step: "charge" }, inDoubt: true },
 ];
+/** Clients that are killed when some of their starts were answered, and starts of each. */
+const clients = isFull ? 10 : 3;
+const starts = isFull ? 40 : 20;
 const moments = isFull ? allMoments : allMoments.slice(0, 2);
 let stage: Stage;
 
@@ -76,4 +80,52 @@ describe("a worker that is lost during a charge", () => {
     const asked = await Promise.all(all.map(async ({ room }) => ((await room.counts())["charge"]?.queries ?? 0) > 0));
     expect(asked).toEqual([true, ...moments.map(({ inDoubt }) => inDoubt)]);
   });
+});
+
+describe.concurrent("a run that is cancelled while nobody has it", () => {
+  /** Cancelled after the death of its worker, and taken over. */
+  async function cancelled({ room, stage: where, ...rest }: Crashed): Promise<Crashed> {
+    await room.client.run("r1", { tenant }).cancel({ reason: "changed my mind", by: "ann" });
+    const crashed = { room, stage: where, ...rest };
+    expect((await rescue(crashed)).status).toBe("cancelled");
+    return crashed;
+  }
+
+  test("R072 with a charge that was applied and not recorded: refunded, as the bank's list says", async () => {
+    const crashed = await cancelled(
+      await crashByPlan(stage, { name: "r072-applied" }, { point: "P09", step: "charge" }),
+    );
+    const { record, counts } = await prove("R072", crashed);
+    expect(record.rollback).toBe("complete");
+    expect([counts["charge"], counts["undo-charge"]]).toMatchObject([{ effects: 1 }, { arrivals: 1, effects: 1 }]);
+  });
+
+  test("R072 with a charge that was never made: not refunded, as the bank's list says", async () => {
+    const crashed = await cancelled(
+      await crashByPlan(stage, { name: "r072-unsent" }, { point: "P06", step: "charge" }),
+    );
+    const { record, counts } = await prove("R072", crashed);
+    expect(record.rollback).toBe("complete");
+    expect([counts["charge"]?.effects, counts["undo-charge"]]).toEqual([0, undefined]);
+    expect(counts["charge"]?.queries).toBeGreaterThan(0);
+  });
+});
+
+test.concurrent(`R094 of ${clients} clients killed as soon as starts are answered, every run that was answered exists`, async () => {
+  const room = await stage.room("r094");
+  const killed: { readonly pid: number; readonly signal: string }[] = [];
+  const answered: string[] = [];
+  for (let at = 1; at <= clients; at += 1) {
+    const client = await stage.client(null);
+    for (let start = 1; start <= starts; start += 1) {
+      client.ask({ namespace: room.namespace, saga: "timed", id: `r${at}-${start}`, refuse: false });
+    }
+    while (client.child.isRunning && answered.length < (at * starts) / 2) answered.push(await client.answered());
+    const { signal } = await client.child.kill("SIGKILL");
+    killed.push({ pid: client.pid, signal: String(signal) });
+  }
+  const runs = await Promise.all(answered.map((id) => room.store.read({ tenant, id })));
+  expect(runs.map((run) => run?.id)).toEqual(answered);
+  expect(answered).toHaveLength((clients * starts) / 2);
+  leaveEvidence("R094", { killed, checks: [`${answered.length} starts answered just before a kill, all there`] });
 });

@@ -6,8 +6,8 @@ import type { Worker } from "../../src/engine/index.ts";
 import { listen, readOrders, say } from "../support/fault-child.ts";
 import { Gate, type Orders, settings, type WorkerReply, type WorkerRequest } from "../support/fault-plan.ts";
 import { gatedConsumers, gatedServices, gatedStore, gatedWakeUps } from "../support/fault-ports.ts";
-import { sagas } from "../support/fault-sagas.ts";
 import { faultServices } from "../support/fault-services.ts";
+import { sagaSets } from "../support/fault-sets.ts";
 import { faultWorker } from "../support/fault-worker.ts";
 
 const orders = readOrders<Orders>();
@@ -18,9 +18,9 @@ function workerFor(namespace: string): Worker {
   return faultWorker({
     redis: orders.redis,
     namespace,
-    sagas: Object.values(sagas),
+    sagas: sagaSets[orders.sagas].sagas,
     services: gatedServices(faultServices(orders.world), gate),
-    concurrency: 20,
+    concurrency: 100, // a plan may hold many runs at once
     settings,
     faults: ({ store, wakeUps, consumers }) => ({
       store: gatedStore(store, gate),

@@ -1,40 +1,26 @@
-/** The three witnesses of a scenario in process: the world handed to its workers, the store, and what its client started. */
-import { expect, inject } from "vitest";
-import type { RunRef, Store } from "../../src/core/index.ts";
+/** The witnesses of a scenario over the Redis of the integration tests. */
+import { inject } from "vitest";
+import type { Store } from "../../src/core/index.ts";
 import type { Saga } from "../../src/index.ts";
-import { redisConnections } from "../../src/redis/index.ts";
-import { redisStore } from "../../src/store/index.ts";
-import { type CheckReport, check } from "../support/checker.ts";
+import { agreedAt, withStoreAt } from "../support/agreed.ts";
+import type { CheckReport } from "../support/checker.ts";
 import type { Top } from "./top.ts";
 
 /** Small and full sizes of a scenario. */
 export const isFull = process.env["REPRISE_SIZE"] === "full";
 
+const place = () => ({ redis: inject("redisUrl"), shards: inject("shards") });
+
 /** Opens the store of a namespace for one look. */
-export async function withStore<Seen>(namespace: string, look: (store: Store) => Promise<Seen>): Promise<Seen> {
-  const connections = redisConnections({ url: inject("redisUrl"), commandTimeoutMs: 5_000 });
-  const store = redisStore({ connections, namespace, shards: inject("shards") });
-  try {
-    await store.open();
-    return await look(store);
-  } finally {
-    await store.close();
-    connections.close();
-  }
+export function withStore<Seen>(namespace: string, look: (store: Store) => Promise<Seen>): Promise<Seen> {
+  return withStoreAt(place(), namespace, look);
 }
 
 /** World, store and client agree about these runs. */
-export async function agreed(
-  { namespace, world }: Pick<Top, "namespace" | "world">,
+export function agreed(
+  top: Pick<Top, "namespace" | "world">,
   sagas: readonly Saga[],
   ids: readonly string[],
 ): Promise<CheckReport> {
-  const runs: readonly RunRef[] = ids.map((id) => ({ tenant: "default", id }));
-  const client = runs.map((run) => ({ op: "start", run, outcome: "ok" }) as const);
-  const specs = sagas.map(({ spec }) => spec);
-  const report = await withStore(namespace, (store) =>
-    check({ namespace, sagas: specs, world: world.entries(), store, client }),
-  );
-  expect(report.violations).toEqual([]);
-  return report;
+  return agreedAt(place(), top, sagas, ids);
 }

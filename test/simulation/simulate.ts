@@ -37,6 +37,7 @@ export const settings: EngineSettings = {
   abortGraceMs: 500,
   inlineWaitMs: 2_000,
   quiesceMs: 2_000,
+  intentWaitMs: 60_000,
   barrierMs: 1_500,
   leaseMs: 5_000,
   renewMs: 500,
@@ -45,6 +46,7 @@ export const settings: EngineSettings = {
   deadLetterSweepMs: 30_000,
   shutdownMs: 5_000,
   maxPayloadBytes: 256 * 1024,
+  maxRunBytes: 64_000_000,
 };
 
 export interface SeedOptions {

@@ -21,6 +21,7 @@ import {
 } from "../../src/core/index.ts";
 import type { SagaSpec } from "../../src/saga/index.ts";
 import type { WorldEntry } from "../../src/testing/index.ts";
+import { callOfItem } from "./fault-services.ts";
 
 /** What a client did and was told. `info`: it does not know whether it happened. */
 export interface ClientEvent {
@@ -172,8 +173,8 @@ function checkSide(
     if (seen !== undefined) say("I6", `${id} arrived, but its row has no ${side}`);
     return;
   }
-  const effects = seen?.effects.length ?? 0;
-  const arrivals = seen?.arrivals.length ?? 0;
+  const effects = mostOfOne(seen?.effects ?? []);
+  const arrivals = mostOfOne(seen?.arrivals ?? []);
   if (effects > 1 && call.effect !== "none") say("I3", `${id} (${call.effect}) had ${effects} effects`);
   const grants = grantsOf(book, row, side);
   if (call.effect === "once" && arrivals > grants)
@@ -181,6 +182,13 @@ function checkSide(
   if (arrivals > 0 && call.firstSentRevision === null) say("I6", `${id} arrived, but was never said to be sent`);
   checkOutcome(row, side, call, effects, id, say);
   for (const entry of seen?.arrivals ?? []) checkSaw(entry, id, say);
+}
+
+/** A call may carry several items, each with an operation id of its own: how many lines there are of the same one. */
+function mostOfOne(entries: readonly WorldEntry[]): number {
+  const counts = new Map<string, number>();
+  for (const { operationId: id } of entries) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return Math.max(0, ...counts.values());
 }
 
 function checkOutcome(row: Row, side: string, call: Row["call"], effects: number, id: string, say: Complain): void {
@@ -252,8 +260,9 @@ function operations(world: readonly WorldEntry[]): ReadonlyMap<string, Seen> {
   const map = new Map<string, { arrivals: WorldEntry[]; effects: WorldEntry[] }>();
   for (const entry of world) {
     if (entry.kind === "query") continue;
-    const seen = map.get(entry.operationId) ?? { arrivals: [], effects: [] };
-    map.set(entry.operationId, seen);
+    const call = callOfItem(entry.operationId);
+    const seen = map.get(call) ?? { arrivals: [], effects: [] };
+    map.set(call, seen);
     (entry.kind === "arrival" ? seen.arrivals : seen.effects).push(entry);
   }
   return map;

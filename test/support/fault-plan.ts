@@ -7,7 +7,7 @@ import type { Settings } from "../../src/config.ts";
 
 /**
  * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
- * world, which needs no plan. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6). `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
  */
 export type Point =
   | "P00"
@@ -28,6 +28,12 @@ export type Point =
   | "C03"
   | "C04"
   | "C05"
+  | "I01"
+  | "I02"
+  | "I03"
+  | "I04"
+  | "I05"
+  | "I06"
   | "granted";
 
 /** Where a process is to end (or to stand still until it is resumed). */
@@ -38,6 +44,8 @@ export interface Plan {
   /** Of the times the point is passed, the one that is meant. 1 when left out. */
   readonly nth?: number;
   readonly signal?: "SIGKILL" | "SIGSTOP";
+  /** No signal: whoever passes stands still at the point, every time, until the harness kills the process. */
+  readonly holds?: boolean;
 }
 
 /** Written just before the signal: exactly which point was hit. */
@@ -46,7 +54,8 @@ export interface Hit {
   readonly point: Point;
   readonly step: string | null;
   readonly nth: number;
-  readonly signal: "SIGKILL" | "SIGSTOP";
+  /** `null`: it was held. */
+  readonly signal: "SIGKILL" | "SIGSTOP" | null;
 }
 
 /** What a child process is told when it starts. */
@@ -56,7 +65,11 @@ export interface Orders {
   /** Where hits are written: a file, because a message could die with its process. */
   readonly hits: string;
   readonly plan: Plan | null;
+  readonly sagas: SagaSet;
 }
+
+/** Which sagas a stage plays (fault-sets.ts). */
+export type SagaSet = "crashes" | "matrix";
 
 /** What a worker process is asked. One process may serve many namespaces, each by a worker of its own. */
 export type WorkerRequest = { readonly serve: string } | { readonly leave: string };
@@ -95,8 +108,12 @@ export const settings: Settings = {
   barrierMs: 800,
   abortGraceMs: 300,
   quiesceMs: 1_000,
+  intentWaitMs: 10_000,
   shutdownMs: 3_000,
   maxPayloadBytes: 65_536,
+  maxRunBytes: 64_000_000,
+  artifactThresholdBytes: 32_000,
+  maxReplays: 10,
 };
 
 /** Counts how often each point is passed, and carries the plan out. */
@@ -115,11 +132,11 @@ export class Gate {
     const plan = this.#plan;
     if (plan === null || plan.point !== point || (plan.step ?? step) !== step) return;
     this.#passed += 1;
-    if (this.#passed !== (plan.nth ?? 1)) return;
-    const signal = plan.signal ?? "SIGKILL";
+    if (plan.holds !== true && this.#passed !== (plan.nth ?? 1)) return;
+    const signal = plan.holds === true ? null : (plan.signal ?? "SIGKILL");
     const hit: Hit = { pid: process.pid, point, step, nth: this.#passed, signal };
     appendFileSync(this.#file, `${JSON.stringify(hit)}\n`);
-    process.kill(process.pid, signal);
-    if (signal === "SIGKILL") await new Promise<never>(() => undefined);
+    if (signal !== null) process.kill(process.pid, signal);
+    if (signal !== "SIGSTOP") await new Promise<never>(() => undefined);
   }
 }

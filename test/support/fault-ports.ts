@@ -27,7 +27,7 @@ export function over<Target extends object>(target: Target, changed: Partial<Tar
   });
 }
 
-/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05. */
+/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06. */
 export function gatedStore(store: Store, gate: Gate): Store {
   return over(store, {
     acquire: async (command) => {
@@ -41,6 +41,18 @@ export function gatedStore(store: Store, gate: Gate): Store {
       await afterCommit(command.commit, answer, gate);
       return answer;
     },
+    claimIntent: async (command) => {
+      await gate.pass("I01");
+      const answer = await store.claimIntent(command);
+      await gate.pass("I02");
+      return answer;
+    },
+    publishIntent: async (command) => {
+      await gate.pass("I03");
+      const answer = await store.publishIntent(command);
+      await gate.pass("I04");
+      return answer;
+    },
     release: async (...args) => {
       await gate.pass("P14");
       return await store.release(...args);
@@ -50,6 +62,7 @@ export function gatedStore(store: Store, gate: Gate): Store {
 
 async function beforeCommit({ log, release, record, rows }: Commit, gate: Gate): Promise<void> {
   await gate.pass("P05");
+  if (says(log, "published")) await gate.pass("I05");
   if (log.to === "unwinding" && log.from !== "unwinding") await gate.pass("C01");
   if (release && !hasEnded(record.status)) await gate.pass("P14");
   for (const step of undoneBy(log, rows, "halted")) await gate.pass("C05", step);
@@ -62,7 +75,12 @@ async function afterCommit({ log, record, rows }: Commit, { answer }: Timed<Comm
     if (taken.what === "sent") await gate.pass("granted", stepOf(rows, taken.seq));
   }
   for (const step of undoneBy(log, rows, "done")) await gate.pass("C04", step);
+  if (says(log, "published")) await gate.pass("I06");
   if (hasEnded(record.status)) await gate.pass("P13");
+}
+
+function says(log: LogEntry, what: LogEntry["taken"][number]["what"]): boolean {
+  return log.taken.some((taken) => taken.what === what);
 }
 
 function undoneBy(log: LogEntry, rows: readonly Row[], state: "done" | "halted"): readonly string[] {
@@ -104,10 +122,13 @@ export function gatedServices(services: FaultServices, gate: Gate): FaultService
   return {
     make: async (step, args, options) => {
       await gate.pass("P06", step);
-      const made = await services.make(step, args, options);
-      await gate.pass("P09", step);
-      return made;
+      return await answered(services.make(step, args, options), gate, step);
     },
+    makeBatch: async (step, args, options) => {
+      await gate.pass("P06", step);
+      return await answered(services.makeBatch(step, args, options), gate, step);
+    },
+    findBatch: (...args) => services.findBatch(...args),
     undo: async (step, args, options) => {
       await gate.pass("C02", step);
       const undone = await services.undo(step, args, options);
@@ -116,6 +137,13 @@ export function gatedServices(services: FaultServices, gate: Gate): FaultService
     },
     find: (...args) => services.find(...args),
   };
+}
+
+/** P09: the answer was read, be it that the call failed, and is not recorded. */
+async function answered<Answer>(answer: Promise<Answer>, gate: Gate, step: string): Promise<Answer> {
+  await answer.catch(() => undefined);
+  await gate.pass("P09", step);
+  return await answer;
 }
 
 /** A client's ports: P00, P01, P02, and P11 for the wake-up of a wait. */

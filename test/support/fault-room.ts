@@ -14,13 +14,16 @@ import {
   type WakeUps,
 } from "../../src/core/index.ts";
 import { systemClock, systemIds } from "../../src/engine/index.ts";
+import type { Json, Saga } from "../../src/index.ts";
 import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "./checker.ts";
 import { leaveProof, type Observed } from "./evidence.ts";
 import { type FaultConnections, faultConnections } from "./fault-connect.ts";
 import { settings, tenant } from "./fault-plan.ts";
 import { over } from "./fault-ports.ts";
-import { type SagaName, sagas } from "./fault-sagas.ts";
+import type { SagaName } from "./fault-sagas.ts";
+import { callOfItem } from "./fault-services.ts";
+import { sagaSets } from "./fault-sets.ts";
 import type { Stage } from "./fault-stage.ts";
 import { waitFor } from "./processes.ts";
 
@@ -46,10 +49,12 @@ export class Room {
   readonly history: ClientEvent[] = [];
   readonly #stage: Stage;
   readonly #connections: FaultConnections;
+  readonly #sagas: readonly Saga[];
 
   constructor({ namespace, url, stage }: { readonly namespace: string; readonly url: string; readonly stage: Stage }) {
     this.namespace = namespace;
     this.#stage = stage;
+    this.#sagas = sagaSets[stage.sagas].sagas;
     this.#connections = faultConnections(url, namespace, harnessTimeoutMs);
     const { store, wakeUps, facts } = this.#connections;
     this.store = store;
@@ -60,7 +65,7 @@ export class Room {
     };
     this.client = connectedClient(
       { ...ports, clock: systemClock, ids: systemIds(), facts },
-      { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes },
+      { namespace, sagas: this.#sagas, maxPayloadBytes: settings.maxPayloadBytes, maxReplays: 10 },
     );
   }
 
@@ -80,9 +85,14 @@ export class Room {
   }
 
   /** Starts a run from this process, and notes that it was accepted. */
-  async start(saga: SagaName, { id = "r1", refuse = false } = {}): Promise<RunRef> {
-    const run = { tenant, id };
-    await this.client.startByName(saga, { id, refuse }, run);
+  start(saga: SagaName, { id = "r1", refuse = false } = {}): Promise<RunRef> {
+    return this.startWith(saga, { id, refuse });
+  }
+
+  /** The same, of any saga of the stage. */
+  async startWith(saga: string, input: Readonly<Record<string, Json>> & { readonly id: string }): Promise<RunRef> {
+    const run = { tenant, id: input.id };
+    await this.client.startByName(saga, input, run);
     this.history.push({ op: "start", run, outcome: "ok" });
     return run;
   }
@@ -159,9 +169,10 @@ export class Room {
 
   /** Looks at the row of an arrival at that moment, over this room's connection (I6). */
   async witness({
-    operationId: id,
+    operationId: arrived,
     argsHash,
   }: WorldArrival): Promise<{ readonly intent: boolean; readonly state: string }> {
+    const id = callOfItem(arrived);
     const run = { tenant, id: id.split("/")[2] ?? "" };
     for (const row of await this.store.ledger(run)) {
       const sides = [
@@ -202,7 +213,7 @@ export class Room {
     const { namespace, store, history: client } = this;
     const world = await this.entries();
     const queued = options.queued === true ? { queued: (run: RunRef) => this.queued(run) } : {};
-    const specs = Object.values(sagas).map(({ spec }) => spec);
+    const specs = this.#sagas.map(({ spec }) => spec);
     return await check({ namespace, sagas: specs, world, store, client, ...queued });
   }
 

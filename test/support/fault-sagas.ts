@@ -27,6 +27,8 @@ export const profiles: Readonly<Record<string, ServiceProfile>> = {
   letter: { effect: "once" },
   "undo-letter": { effect: "once", ...undoing },
   approve: { effect: "none" },
+  bill: { effect: "keyed", ...probed },
+  "undo-bill": { effect: "keyed", ...undoing },
 };
 
 const { step } = stepsFor<FaultServices>();
@@ -149,7 +151,26 @@ const signalled = saga("signalled", { version: 1, input: Order, events: { GO: z.
   .step(letter, toId)
   .build();
 
-export const sagas = { whole, timed, signalled } as const;
+/** All runs of a namespace have the same bill to pay. */
+const bill = step("bill", {
+  input: Id,
+  output: Ref,
+  effect: "keyed",
+  intent: ({ input }) => ["bill", input.id],
+  action: (c) => c.services.make("bill", c.input, c),
+  probe: async (c) => known(await c.services.find("bill", "make", c)),
+  compensate: { run: (c) => c.services.undo("bill", c.output, c), ...undoBounds },
+  ...bounds,
+});
+
+/** Pays the bill, and holds before the end. */
+const billed = saga("billed", { version: 1, input: Order, events: { GO: z.object({}) } })
+  .step(bill, () => ({ id: "b-1" }))
+  .waitFor("GO")
+  .step(approve)
+  .build();
+
+export const sagas = { whole, timed, signalled, billed } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {

@@ -12,10 +12,10 @@ import { join } from "node:path";
 import { FakeWorld, serveFakeWorld, type WorldArrival, type WorldEntry } from "../../src/testing/index.ts";
 import { builtChildren, type Children } from "./fault-build.ts";
 import { withOrders } from "./fault-child.ts";
-import type { Orders, Plan } from "./fault-plan.ts";
+import type { Orders, Plan, SagaSet } from "./fault-plan.ts";
 import { FaultClient, FaultWorker } from "./fault-processes.ts";
 import { Room } from "./fault-room.ts";
-import { profiles } from "./fault-sagas.ts";
+import { sagaSets } from "./fault-sets.ts";
 import { owned, type SpawnOptions, waitFor } from "./processes.ts";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
@@ -24,6 +24,8 @@ export interface StageOptions {
   readonly redis?: RedisServerOptions;
   /** Whether the world looks into the store at each arrival (I6). It cannot where Redis is frozen. `true` when left out. */
   readonly witness?: boolean;
+  /** The sagas of its rooms. `crashes` when left out. */
+  readonly sagas?: SagaSet;
 }
 
 const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" };
@@ -33,6 +35,7 @@ const drain = { timeoutMs: 30_000, everyMs: 250 } as const;
 export class Stage {
   readonly redis: RedisServer;
   readonly world: FakeWorld;
+  readonly sagas: SagaSet;
   /** Which process each incarnation is, as it said when it began to serve. */
   readonly pidOf = new Map<string, number>();
   readonly #worldUrl: string;
@@ -45,7 +48,7 @@ export class Stage {
   #processes = 0;
 
   private constructor(
-    parts: Pick<Stage, "redis" | "world"> & {
+    parts: Pick<Stage, "redis" | "world" | "sagas"> & {
       readonly worldUrl: string;
       readonly built: Children<"worker" | "client">;
       readonly directory: string;
@@ -54,24 +57,25 @@ export class Stage {
   ) {
     this.redis = parts.redis;
     this.world = parts.world;
+    this.sagas = parts.sagas;
     this.#worldUrl = parts.worldUrl;
     this.#built = parts.built;
     this.#directory = parts.directory;
     this.#rooms = parts.rooms;
   }
 
-  static async open({ redis: options = {}, witness = true }: StageOptions = {}): Promise<Stage> {
+  static async open({ redis: options = {}, witness = true, sagas = "crashes" }: StageOptions = {}): Promise<Stage> {
     const directory = await mkdtemp(join(tmpdir(), "reprise-stage-"));
     const [built, redis] = await Promise.all([builtChildren(children), startRedisServer(options)]);
     const rooms = new Map<string, Room>();
     const looks = { witness: (arrival: WorldArrival) => roomOf(rooms, arrival).witness(arrival) };
     const world = new FakeWorld({
       file: join(directory, "world.jsonl"),
-      services: profiles,
+      services: sagaSets[sagas].profiles,
       ...(witness ? looks : {}),
     });
     const server = await serveFakeWorld(world);
-    const stage = new Stage({ redis, world, worldUrl: server.url, built, directory, rooms });
+    const stage = new Stage({ redis, world, sagas, worldUrl: server.url, built, directory, rooms });
     for (const part of [redis, world, server]) stage.#owned.own(part);
     return stage;
   }
@@ -142,7 +146,7 @@ export class Stage {
   #orders(file: string, plan: Plan | null, url: string): { file: string; options: SpawnOptions; hits: string } {
     this.#processes += 1;
     const hits = join(this.#directory, `hits-${this.#processes}.jsonl`);
-    const orders: Orders = { redis: url, world: this.#worldUrl, hits, plan };
+    const orders: Orders = { redis: url, world: this.#worldUrl, hits, plan, sagas: this.sagas };
     return { file, hits, options: withOrders(orders) };
   }
 }

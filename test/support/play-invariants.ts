@@ -59,6 +59,14 @@ const rules = new Map<string, (checked: Checked) => boolean>([
     ({ decision }) => decision.offers.some(({ seq, send }) => !isOffered(decision.run.rows[seq - 1], send)),
   ],
   [
+    "a claim is sent only after it is on record",
+    ({ decision }) => decision.claims.some(({ seq, claim }) => !isClaiming(decision.run.rows[seq - 1], claim)),
+  ],
+  [
+    "nothing with an intent is sent that is not owned",
+    ({ decision }) => decision.calls.some((order) => isUnowned(order, decision.run)),
+  ],
+  [
     "compensations go in strict reverse",
     ({ decision, input }) =>
       decision.calls.some((order) => order.kind === "undo" && isOutOfOrder(order, decision.run, input)),
@@ -117,6 +125,15 @@ function isGranted({ kind, seq, side, send }: CallOrder, { run, commit }: Decisi
   return isWritten && call.state === "sent" && (side === "action" || row?.undo?.state === "sent");
 }
 
+function isClaiming(row: Row | undefined, claim: number): boolean {
+  return row?.call.state === "claiming" && row.intent?.claim === claim;
+}
+
+function isUnowned({ kind, seq }: CallOrder, { rows }: Run): boolean {
+  const intent = rows[seq - 1]?.intent ?? null;
+  return kind === "action" && intent !== null && (intent.state !== "mine" || intent.said !== null);
+}
+
 function isOffered(row: Row | undefined, send: number): boolean {
   return row?.call.state === "offered" && row.call.send === send;
 }
@@ -141,7 +158,12 @@ function isLater(other: Row, row: Row): boolean {
 function isSettled({ call, undo, step }: Row, machine: DecideInput["machine"]): boolean {
   if (undo !== null) return ["done", "not_needed", "kept", "skipped", "accepted"].includes(undo.state);
   const hasNone = call.effect === "none" || machine.saga.steps[step]?.effect === "none";
-  return call.state === "not_applied" || call.state === "withdrawn" || (call.state === "succeeded" && hasNone);
+  return (
+    call.state === "not_applied" ||
+    call.state === "withdrawn" ||
+    call.state === "reused" ||
+    (call.state === "succeeded" && hasNone)
+  );
 }
 
 function isLost({ run, then, wanted }: Decision): boolean {
@@ -151,7 +173,8 @@ function isLost({ run, then, wanted }: Decision): boolean {
   return !(status === "waiting" && waitingFor === "event");
 }
 
-function isIdle({ decision: { then, calls, wanted, run }, input }: Checked): boolean {
+function isIdle({ decision: { then, calls, claims, publishes, wanted, run }, input }: Checked): boolean {
+  if (claims.length + publishes.length > 0) return false;
   if (then !== "hold" || calls.length > 0 || input.inFlight.size > 0 || wanted !== null) return false;
   return !run.rows.some((row) => row.call.fence === input.fence || row.undo?.call?.fence === input.fence);
 }

@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly onExhausted?: "fail" | "review";
   readonly freshKeyAfterAbsent?: boolean;
   readonly queue?: string;
+  readonly intent?: (view: { readonly input: unknown }) => unknown;
+  readonly uses?: Readonly<Record<string, Step>>;
 }
 
 const unheard = () => Promise.reject(new Error("core never calls it"));

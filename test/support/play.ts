@@ -8,19 +8,26 @@ import {
   begin,
   type CallOrder,
   type CallResult,
+  type ClaimIntentAnswer,
+  type ClaimOrder,
   type DecideInput,
   type Decision,
   type DriverFact,
   decide,
   type InboxBody,
   type InboxEntry,
+  type IntentWord,
   type LogEntry,
   type Machine,
   machineOf,
   type PermitState,
+  type PublishOrder,
   type Row,
   type Run,
   type Taken,
+  type ToolAnswer,
+  type ToolAsk,
+  toolAnswer,
   type VerbCommand,
 } from "../../src/core/index.ts";
 import type { Json, Saga } from "../../src/saga/index.ts";
@@ -44,7 +51,9 @@ export const settings = {
   abortGraceMs: 1_000,
   inlineWaitMs: 2_000,
   quiesceMs: 5_000,
+  intentWaitMs: 60_000,
   barrierMs: 1_500,
+  maxRunBytes: 64_000_000,
 };
 
 export class Play {
@@ -58,6 +67,8 @@ export class Play {
   machine: Machine;
   /** Calls and probes under way. */
   readonly inFlight = new Map<string, CallOrder>();
+  /** Claims and words for the registry of intents under way, by `claim:<seq>`, `publish:<seq>`. */
+  readonly registry = new Map<string, ClaimOrder | PublishOrder>();
   /** All calls ordered so far, as `charge`, `undo charge`, `probe charge`. */
   readonly ordered: string[] = [];
   readonly orders: CallOrder[] = [];
@@ -71,6 +82,7 @@ export class Play {
   readonly #settings: DecideInput["settings"];
   readonly #witness = new Witness();
   #stopping = false;
+  #asks = 0;
   #position = 0;
   #commits = 0;
 
@@ -130,6 +142,7 @@ export class Play {
     this.held = true;
     this.#stopping = false;
     this.inFlight.clear();
+    this.registry.clear();
     const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
     const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
     return this.step({ type: "acquired", takenFrom: from, permits });
@@ -180,7 +193,7 @@ export class Play {
       random: this.random,
       actor: "w",
       fence: this.fence,
-      inFlight: new Set(this.inFlight.keys()),
+      inFlight: new Set([...this.inFlight.keys(), ...this.registry.keys()]),
     };
     const run = frozen(this.run);
     const decision = decide(run, facts, input);
@@ -203,6 +216,8 @@ export class Play {
     for (const key of decision.abort) this.aborted.push(key);
     for (const order of decision.calls) this.#order(order);
     for (const offer of decision.offers) this.offered.push(this.run.rows[offer.seq - 1]?.step ?? "");
+    for (const order of decision.claims) this.#register(`claim:${order.seq}`, order);
+    for (const order of decision.publishes) this.#register(`publish:${order.seq}`, order);
     if (then === "hold") return;
     this.held = false;
     this.due = decision.wanted;
@@ -215,6 +230,11 @@ export class Play {
     this.inFlight.set(key, order);
     this.orders.push(order);
     this.ordered.push(this.nameOf(order));
+  }
+
+  #register(key: string, order: ClaimOrder | PublishOrder): void {
+    if (this.registry.has(key)) throw new Error(`${key} is ordered twice`);
+    this.registry.set(key, order);
   }
 
   nameOf({ kind, seq, side }: Pick<CallOrder, "kind" | "seq" | "side">): string {
@@ -262,6 +282,56 @@ export class Play {
     if (found === undefined) throw new Error(`${name} is not under way, only ${this.flying().join(", ") || "nothing"}`);
     this.inFlight.delete(found[0]);
     return found[1];
+  }
+
+  // ---- the registry of intents
+
+  /** The registry answers the claim of that step's row. */
+  claimed(step: string, answer: ClaimIntentAnswer, theirs: Json = null): Decision {
+    const { seq, claim } = this.registered("claim", step);
+    return this.step({ type: "claimed", seq, claim, answer, theirs });
+  }
+  /** The registry has heard what became of that step's row. */
+  published(step: string): Decision {
+    const order = this.registered("publish", step);
+    if (!("became" in order)) throw new Error("a claim is no word");
+    return this.step({ type: "published", seq: order.seq, claim: order.claim, became: order.became.state });
+  }
+  /** What is under way to the registry about that step's row; it is not any more. */
+  registered(kind: "claim" | "publish", step: string): ClaimOrder | PublishOrder {
+    const key = `${kind}:${this.run.rows.findLast((row) => row.step === step)?.seq}`;
+    const order = this.registry.get(key);
+    if (order === undefined) throw new Error(`${key} is not under way, only ${[...this.registry.keys()].join(", ")}`);
+    this.registry.delete(key);
+    return order;
+  }
+  /** Another run says what became of an intent. */
+  word(step: string, owner: string, became: IntentWord): Decision {
+    const { seq } = this.row(step);
+    return this.send(`intent:${seq}:1:${became}`, { type: "intent", seq, owner, became });
+  }
+  /** An action asks for a tool. */
+  ask(parent: string, tool: string, more: Partial<ToolAsk> = {}): ToolAsk {
+    const { seq, call } = this.row(parent);
+    this.#asks += 1;
+    const ask = {
+      ask: `a${this.#asks}`,
+      parent: seq,
+      send: call.send,
+      tool,
+      key: null,
+      intent: null,
+      input: {},
+      ...more,
+    };
+    this.step({ type: "tool", ...ask });
+    return ask;
+  }
+  /** What the action is answered now. */
+  toolAnswer(ask: ToolAsk): ToolAnswer {
+    const step = this.machine.saga.steps[this.run.rows[ask.parent - 1]?.step ?? ""]?.uses[ask.tool];
+    if (step === undefined) throw new Error(`no tool ${ask.tool}`);
+    return toolAnswer(this.run, step, ask, this.#stopping);
   }
 
   // ---- time

@@ -56,5 +56,7 @@ function stepSpec(name: string): StepSpec {
     onExhausted: "fail",
     freshKeyAfterAbsent: false,
     queue: null,
+    intent: null,
+    uses: {},
   };
 }

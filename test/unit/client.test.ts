@@ -31,7 +31,7 @@ function setup(over: (store: Store) => Partial<Store> = () => ({})) {
     ...over(store),
   }))(top.store);
   const ports = { ...top.ports, store: counted };
-  const client = connectedClient(ports, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+  const client = connectedClient(ports, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxReplays: 10 });
   return { ...top, client, reads };
 }
 
@@ -120,7 +120,12 @@ describe("a result", () => {
       .step(bad, ({ input }) => input)
       .build({ output: () => "done" });
     const top = benchTop([risky]);
-    const client = connectedClient(top.ports, { namespace: "test", sagas: [risky], maxPayloadBytes: 1_000 });
+    const client = connectedClient(top.ports, {
+      namespace: "test",
+      sagas: [risky],
+      maxPayloadBytes: 1_000,
+      maxReplays: 10,
+    });
     await top.worker().start();
     const run = await client.start(risky, { n: 1 });
     const result = settling(run.result());
@@ -157,7 +162,7 @@ describe("an explanation", () => {
 
   function parkedAt() {
     const top = benchTop([mailing]);
-    const options = { namespace: "test", sagas: [mailing], maxPayloadBytes: 1_000 };
+    const options = { namespace: "test", sagas: [mailing], maxPayloadBytes: 1_000, maxReplays: 10 };
     return { ...top, client: connectedClient(top.ports, options) };
   }
 
@@ -186,14 +191,19 @@ describe("an explanation", () => {
       .step(act, ({ input }) => input)
       .build();
     for (const sagas of [[], [changed]]) {
-      const other = connectedClient(top.ports, { namespace: "test", sagas, maxPayloadBytes: 1_000 });
+      const other = connectedClient(top.ports, { namespace: "test", sagas, maxPayloadBytes: 1_000, maxReplays: 10 });
       expect(await other.run("m-1").verdict()).toMatchObject({ verdict: "BLOCKED" });
     }
   });
 
   test("is of one revision of the run, although it moves while it is read", async () => {
     const top = benchTop([line]);
-    let client = connectedClient(top.ports, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+    let client = connectedClient(top.ports, {
+      namespace: "test",
+      sagas: [line],
+      maxPayloadBytes: 1_000,
+      maxReplays: 10,
+    });
     const run = await client.start(line, { n: 7 }, { id: "r" });
     let isFirst = true;
     const store = wrapped((inner) => ({
@@ -207,7 +217,10 @@ describe("an explanation", () => {
         return rows;
       },
     }))(top.store);
-    client = connectedClient({ ...top.ports, store }, { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 });
+    client = connectedClient(
+      { ...top.ports, store },
+      { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxReplays: 10 },
+    );
     const { verdict, where } = await client.run(run.id).explain();
     expect(where.status).toBe("waiting");
     expect(verdict.calls).toMatchObject([{ step: "act", course: "reuse" }]);
@@ -246,7 +259,12 @@ function shop(options: { readonly pivot?: true } = {}) {
     .step(ship, ({ input }) => input)
     .build();
   const top = benchTop([orders]);
-  const client = connectedClient(top.ports, { namespace: "test", sagas: [orders], maxPayloadBytes: 1_000 });
+  const client = connectedClient(top.ports, {
+    namespace: "test",
+    sagas: [orders],
+    maxPayloadBytes: 1_000,
+    maxReplays: 10,
+  });
   const open = async () => {
     await top.worker().start();
     const run = await client.start(orders, { account: "n-1" }, { id: "o-1" });
@@ -301,7 +319,7 @@ describe("undoing a run that has ended", () => {
   test("is refused by the run itself where the client does not have its saga, and the log says why", async () => {
     const { open, clock, ports, asked } = shop({ pivot: true });
     const run = await open();
-    const stranger = connectedClient(ports, { namespace: "test", sagas: [], maxPayloadBytes: 1_000 });
+    const stranger = connectedClient(ports, { namespace: "test", sagas: [], maxPayloadBytes: 1_000, maxReplays: 10 });
     await stranger.run(run.id).undo({ reason: "r", by: "ann" });
     await clock.advance(1_000);
     expect(await run.get()).toMatchObject({ status: "completed", cause: null });
@@ -348,7 +366,12 @@ describe("a person", () => {
       .step(mail, (view) => view.input)
       .build();
     const { ports, clock, worker } = benchTop([mailing]);
-    const client = connectedClient(ports, { namespace: "test", sagas: [mailing], maxPayloadBytes: 1_000 });
+    const client = connectedClient(ports, {
+      namespace: "test",
+      sagas: [mailing],
+      maxPayloadBytes: 1_000,
+      maxReplays: 10,
+    });
     await worker().start();
     const run = await client.start(mailing, { n: 7 });
     await clock.advance(1_000);
@@ -384,7 +407,12 @@ describe("a person", () => {
     });
     const picky = saga("picky", { version: 1, input, events }).machine(machine);
     const { ports, clock, worker } = benchTop([picky]);
-    const client = connectedClient(ports, { namespace: "test", sagas: [picky], maxPayloadBytes: 1_000 });
+    const client = connectedClient(ports, {
+      namespace: "test",
+      sagas: [picky],
+      maxPayloadBytes: 1_000,
+      maxReplays: 10,
+    });
     await worker().start();
     const run = await client.start(picky, { n: 1 });
     await run.signal("BAD", {}, { id: "bad-1" });
@@ -472,7 +500,7 @@ describe("the client", () => {
     const wakeUps = { ...top.queue.wakeUps, wake: () => Promise.reject(new Error("no")) };
     const client = connectedClient(
       { ...top.ports, wakeUps },
-      { namespace: "test", sagas: [line], maxPayloadBytes: 1_000 },
+      { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxReplays: 10 },
     );
     const run = await client.start(line, { n: 1 });
     expect(await run.get()).toMatchObject({ status: "running", revision: 1 });

@@ -22,6 +22,8 @@ describe("the environment", () => {
     expect(settings).toMatchObject({ abortGraceMs: 1_000, quiesceMs: 5_000 });
     expect(process).toMatchObject({ redisUrl: null, namespace: "default", shards: 1, lanes: 1, concurrency: 50 });
     expect(process).toMatchObject({ pools: ["default"], queues: [], allowForgetfulStore: false });
+    expect(process.artifacts).toBeNull();
+    expect(settings).toMatchObject({ maxRunBytes: 64_000_000, artifactThresholdBytes: 32_000 });
   });
 
   test("reads durations with and without a unit, lists, queues and flags", () => {
@@ -32,6 +34,8 @@ describe("the environment", () => {
       REPRISE_POOLS: "default,slow",
       REPRISE_QUEUES: "gpu=4,mail=20",
       REPRISE_ALLOW_FORGETFUL_STORE: "1",
+      REPRISE_ARTIFACTS: "file:///var/values",
+      REPRISE_MAX_RUN_BYTES: "1000",
       REDIS_URL: "redis://h:1",
     });
     expect(config.settings).toMatchObject({ leaseMs: 60_000, renewMs: 2_500, marginMs: 5_000 });
@@ -41,14 +45,27 @@ describe("the environment", () => {
       { name: "mail", concurrency: 20 },
     ]);
     expect(config).toMatchObject({ allowForgetfulStore: true, redisUrl: "redis://h:1" });
+    expect(config).toMatchObject({ artifacts: "file:///var/values", settings: { maxRunBytes: 1_000 } });
   });
 
   test("is refused with all its problems at once, each naming its variable", () => {
     const problems = problemsOf(() =>
-      readConfig({ REPRISE_LEASE: "soon", REPRISE_SHARDS: "0", REPRISE_QUEUES: "gpu", REPRISE_NAMESPACE: "a}b" }),
+      readConfig({
+        REPRISE_LEASE: "soon",
+        REPRISE_SHARDS: "0",
+        REPRISE_QUEUES: "gpu",
+        REPRISE_NAMESPACE: "a}b",
+        REPRISE_ARTIFACTS: "somewhere",
+      }),
     );
-    expect(problems).toHaveLength(4);
-    for (const name of ["REPRISE_LEASE", "REPRISE_SHARDS", "REPRISE_QUEUES", "REPRISE_NAMESPACE"]) {
+    expect(problems).toHaveLength(5);
+    for (const name of [
+      "REPRISE_LEASE",
+      "REPRISE_SHARDS",
+      "REPRISE_QUEUES",
+      "REPRISE_NAMESPACE",
+      "REPRISE_ARTIFACTS",
+    ]) {
       expect(problems.filter((problem) => problem.startsWith(name))).toHaveLength(1);
     }
   });

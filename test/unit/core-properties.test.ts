@@ -281,9 +281,9 @@ describe.each(Object.entries(sagas))("%s", (_name, sagaOf) => {
           if (play.status === "needs_review") play.verb(close);
         }
         expect(hasEnded(play.status)).toBe(true);
-        expect(play.run.record.open).toEqual([]);
+        expect(play.run.record.open).toMatchObject([]);
         const folded = foldLog(play.machine, play.run, play.log).at(-1);
-        expect(folded).toEqual({ revision: play.log.length, snapshot: play.run.record.snapshot, problem: null });
+        expect(folded).toMatchObject({ revision: play.log.length, snapshot: play.run.record.snapshot, problem: null });
       }),
       { seed, numRuns: runs },
     );

@@ -101,6 +101,16 @@ describe("a key that the other side forgets", () => {
     expect(play.row("a").call).toMatchObject({ state: "unknown", nextAt: null });
   });
 
+  test("that is known still, but not when the repeat is due: a person is asked, and the run does not turn round", () => {
+    const play = new Play(line([call("a", keyed)]));
+    play.answer("a", timedOut({ retryAfterMs: 55_000 }));
+    expect([play.status, play.row("a").call.attempt]).toEqual(["needs_review", 1]);
+    expect(play.review).toMatchObject({
+      reason: "unknown_outcome",
+      verbs: ["resolve", "retry", "compensate", "close"],
+    });
+  });
+
   test("expires while a repeat is planned: it is found out instead of repeated", () => {
     const play = new Play(line([call("a", keyed)]));
     play.answer("a", timedOut());

@@ -296,6 +296,21 @@ describe.each(ways)("%s", (_way, reach) => {
       expect(world.service("payouts").counts()).toEqual({ arrivals: 6, effects: 3 });
     });
 
+    test("a fault for one operation meets the batch that carries it, and no other", async () => {
+      const { world, client } = await reach();
+      const payouts = client.op("payouts", keyed);
+      const batchOf = (...ids: readonly string[]) => {
+        return payouts.batch(
+          "pay",
+          ids.map((operationId) => ({ operationId, args: {} })),
+        );
+      };
+      world.fault({ service: "payouts", operationId: "d", kind: "partial-batch", applied: 1 });
+      await batchOf("a", "b");
+      await expect(batchOf("c", "d")).rejects.toMatchObject({ status: 500 });
+      expect(world.effects().map(({ operationId }) => operationId)).toEqual(["a", "b", "c"]);
+    });
+
     test("a query may be stale, fail, or hang, whatever the truth is", async () => {
       const clock = handClock();
       const { world, client } = await reach({ clock });

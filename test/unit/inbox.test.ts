@@ -24,7 +24,7 @@ const newer = saga("mail", { version: 2, input, events: { GO: z.object({}) } })
 
 function setup() {
   const top = benchTop([mail, newer]);
-  const options = { namespace: "test", sagas: [mail, newer], maxPayloadBytes: 1_000 };
+  const options = { namespace: "test", sagas: [mail, newer], maxPayloadBytes: 1_000, maxReplays: 10 };
   const client = connectedClient(top.ports, options);
   /** The inbox, with the time it takes to look twice. */
   const inbox = async (query: InboxQuery = {}): Promise<InboxPage> => {
@@ -140,7 +140,7 @@ describe("a run that is served is not called unserved", () => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    const options = { namespace: "test", sagas: [mail, newer], maxPayloadBytes: 1_000 };
+    const options = { namespace: "test", sagas: [mail, newer], maxPayloadBytes: 1_000, maxReplays: 10 };
     const page = connectedClient({ ...ports, store: blinking }, options).inbox();
     await clock.advance(1_000);
     expect((await page).items).toEqual([]);
@@ -158,7 +158,7 @@ describe("a run that is served is not called unserved", () => {
       .step(slow, ({ input }) => input)
       .build();
     await worker({ serve: [busy] }).start();
-    const options = { namespace: "test", sagas: [busy], maxPayloadBytes: 1_000 };
+    const options = { namespace: "test", sagas: [busy], maxPayloadBytes: 1_000, maxReplays: 10 };
     const starter = connectedClient(ports, options);
     await starter.start(busy, { n: 1 }, { id: "r3" });
     await clock.advance(1_000);

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { classifyHttp, fail, transient } from "../../src/saga/index.ts";
@@ -102,6 +103,95 @@ describe("classifyHttp on the errors of the real fetch", () => {
   });
 });
 
+describe("classifyHttp on the errors of undici inside fetch", () => {
+  /** The agent that Node's fetch is built on, with limits so short that each is met. */
+  async function impatient(): Promise<object> {
+    await fetch("data:,").then((response) => response.text()); // fetch installs it when it is first used
+    const installed = (globalThis as Record<symbol, unknown>)[Symbol.for("undici.globalDispatcher.1")];
+    const Agent = (installed as object).constructor as new (options: object) => { destroy(): Promise<void> };
+    const agent = new Agent({ headersTimeout: 50, bodyTimeout: 50, connect: { timeout: 50 } });
+    onTestFinished(() => agent.destroy());
+    return agent;
+  }
+  const post = { method: "POST", body: "x" } as const;
+  const using = (dispatcher: object): object => ({ dispatcher }); // no type of Node's knows it
+
+  test("no head in time: unknown", async () => {
+    const url = await listen(createServer(() => {}));
+    const error = await errorOf(fetch(url, { ...post, ...using(await impatient()) }));
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "unknown", code: "UND_ERR_HEADERS_TIMEOUT" });
+  });
+
+  test("no body in time: unknown", async () => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
+    const url = await listen(createServer((socket) => socket.once("data", () => socket.write(head))));
+    const response = await fetch(url, { ...post, ...using(await impatient()) });
+    const error = await errorOf(response.text());
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "unknown", code: "UND_ERR_BODY_TIMEOUT" });
+  });
+
+  test("no connection in time: not applied", async () => {
+    const url = await listen(createServer(() => {})); // a TLS handshake is part of connecting
+    const error = await errorOf(fetch(url.replace("http:", "https:"), { ...post, ...using(await impatient()) }));
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "not_applied", code: "UND_ERR_CONNECT_TIMEOUT" });
+  });
+
+  test("a reset while a large request is still being sent: unknown", async () => {
+    const url = await listen(createServer((socket) => socket.once("data", () => socket.resetAndDestroy())));
+    const error = await errorOf(fetch(url, { method: "POST", body: "x".repeat(5_000_000) }));
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "unknown" });
+  });
+
+  test("an abort in the middle of a body: unknown", async () => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
+    const url = await listen(createServer((socket) => socket.once("data", () => socket.write(head))));
+    const response = await fetch(url, { ...post, signal: AbortSignal.timeout(30) });
+    const error = await errorOf(response.text());
+    expect(classifyHttp(error)).toEqual({ knowledge: "unknown", code: "TimeoutError", retryAfterMs: null });
+  });
+
+  test("an answer that is not HTTP: unknown", async () => {
+    const url = await listen(createServer((socket) => socket.once("data", () => socket.write("what?\r\n\r\n"))));
+    expect(classifyHttp(await errorOf(fetch(url, post)))).toMatchObject({
+      knowledge: "unknown",
+      code: expect.stringMatching(/^HPE_/),
+    });
+  });
+
+  test("TLS spoken to a plain server: unknown", async () => {
+    const url = await listen(createHttpServer((_request, response) => response.end()));
+    const error = await errorOf(fetch(url.replace("http:", "https:"), post));
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "unknown", code: "ERR_SSL_WRONG_VERSION_NUMBER" });
+  });
+
+  test("a certificate that proves nothing: not applied, and the server has read no request", async () => {
+    let requests = 0;
+    const server = createHttpsServer(selfSigned, (_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const url = await listen(server);
+    const error = await errorOf(fetch(url.replace("http:", "https:"), post));
+    expect(classifyHttp(error)).toMatchObject({ knowledge: "not_applied", code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    expect(requests).toBe(0);
+  });
+
+  test("a redirect that is not followed: unknown; one that is followed hides who had refused", async () => {
+    const location = await refusedUrl();
+    let requests = 0;
+    const url = await listen(
+      createHttpServer((_request, response) => {
+        requests += 1;
+        response.writeHead(303, { location }).end();
+      }),
+    );
+    const told = await errorOf(fetch(url, { ...post, redirect: "error" }));
+    expect(classifyHttp(told)).toMatchObject({ knowledge: "unknown" });
+    const followed = await errorOf(fetch(url, post));
+    expect([classifyHttp(followed).code, requests]).toEqual(["ECONNREFUSED", 2]);
+  });
+});
+
 describe("classifyHttp by code and status", () => {
   test("several addresses tried, all refused: not applied; one of them reset: unknown", () => {
     const refused = Object.assign(new Error("a"), { code: "ECONNREFUSED" });
@@ -110,6 +200,15 @@ describe("classifyHttp by code and status", () => {
       new TypeError("fetch failed", { cause: Object.assign(new AggregateError(errors), { code: "ECONNREFUSED" }) });
     expect(classifyHttp(failed([refused, refused]))).toMatchObject({ knowledge: "not_applied" });
     expect(classifyHttp(failed([refused, reset]))).toMatchObject({ knowledge: "unknown" });
+  });
+
+  test("whatever went wrong while it was being connected: not applied; the same later: unknown", () => {
+    const failed = (code: string, syscall: string) =>
+      new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code, syscall }) });
+    for (const code of ["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT", "ECONNRESET"]) {
+      expect(classifyHttp(failed(code, "connect"))).toMatchObject({ knowledge: "not_applied", code });
+      expect(classifyHttp(failed(code, "read"))).toMatchObject({ knowledge: "unknown", code });
+    }
   });
 
   test("a connection that timed out before it stood: not applied", () => {
@@ -175,3 +274,23 @@ describe("classifyHttp by code and status", () => {
     expect(classifyHttp(error)).toMatchObject({ knowledge: "unknown" });
   });
 });
+
+/** For nobody but these tests: made by `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes`. */
+const selfSigned = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg68xpNUSMgXxlRA7C
+s9iGAqdYCfnWGi2F3qZjkpKLWwOhRANCAASzyLaVlNT36/l8g1gsrE/TKdbT5/ts
+dcflqhYXu5cu+8eFQ5xIBRwN0/DOQajmdr0LcN/ZjVne+ajho7gb3lEs
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBgDCCASWgAwIBAgIUX389tXPXsWxgjr0C8tGTXKY24jwwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEzMDA3NTcxOVoYDzIxMjYxMTA2
+MDc1NzE5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASzyLaVlNT36/l8g1gsrE/TKdbT5/tsdcflqhYXu5cu+8eFQ5xIBRwN
+0/DOQajmdr0LcN/ZjVne+ajho7gb3lEso1MwUTAdBgNVHQ4EFgQUAyAUvFH9OUs3
+XqBuytkIajXOMwcwHwYDVR0jBBgwFoAUAyAUvFH9OUs3XqBuytkIajXOMwcwDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBGAiEAq5MbtBkuZF9+mF4MnXoD
+Y2XbIE3TzcocFzu2sNcBB9kCIQCH5qF7cbaf8QtFF1893fau33B5aBrORu1Jknct
+x9esnQ==
+-----END CERTIFICATE-----`,
+};

@@ -153,6 +153,8 @@ describe("a row", () => {
       call: fullCall(),
       output: { a: null },
       progress: { at: 451 },
+      intent: { key: ["a"], state: "busy", claim: 2, owner: "b#1.1", theirs: null, since: 3, said: "withdrawn" },
+      tool: { parent: 1, match: "m", asks: 2 },
       unusable: true,
       abandoned: true,
       told: "outcome",

@@ -44,6 +44,8 @@ function claimed(call: Call): Pick<Claim, "state" | "sends" | "effects" | "certa
       return { state, sends, effects: 1, certain: true };
     case "not_applied":
     case "withdrawn":
+    case "claiming":
+    case "reused":
       return { state, sends, effects: 0, certain: true };
     case "planned":
     case "offered":

@@ -51,7 +51,10 @@ function wordOf(call: Call, colors: Narrator["colors"]): readonly [mark: string,
     case "unknown":
       // A probe that is still to be asked may yet tell.
       return call.probeAt === null ? [colors.yellow("?"), `nobody can know whether it happened${why}`] : null;
+    case "reused":
+      return [colors.green("✓"), "another run had done it already"];
     case "planned":
+    case "claiming":
     case "offered":
     case "sent":
     case "withdrawn":

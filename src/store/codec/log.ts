@@ -29,11 +29,13 @@ const plainLetters = lettersOf<PlainTaken>({
   created: "C",
   begun: "B",
   resumed: "R",
+  restored: "T",
   parked: "P",
   unwinding: "U",
   ended: "E",
   defect: "D",
   refused: "X",
+  missing: "M",
 });
 
 const entry = shapeOf<Omit<LogEntry, "revision">>({
@@ -62,11 +64,13 @@ function packTaken(taken: Taken): unknown {
     case "created":
     case "begun":
     case "resumed":
+    case "restored":
     case "parked":
     case "unwinding":
     case "ended":
     case "defect":
     case "refused":
+    case "missing":
       return plainLetters.letterOf(taken.what) + (taken.note === undefined ? "" : `:${taken.note}`);
     case "sent":
     case "offered":
@@ -82,6 +86,9 @@ function packTaken(taken: Taken): unknown {
     }
     case "told":
       return taken.failure === null ? `m${taken.seq}` : taken;
+    case "tool":
+    case "intent":
+    case "published":
     case "probed":
     case "undo":
     case "timer":

@@ -2,7 +2,7 @@
  * The stored form of a ledger row: element seq - 1 of the ledger. A row whose call lies in a named queue begins with
  * `<send><a|u>;`, which is all that the `permit` script reads of it. XState's own invoke ids end with the name of the step.
  */
-import type { Call, Row, RunRef, Undo } from "../../core/index.ts";
+import type { Call, Row, RowIntent, RunRef, Undo } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { offerOf } from "../slots.ts";
 import { decoded, emptyList, no, nothing, one, shapeOf, zero } from "./shape.ts";
@@ -51,6 +51,16 @@ const undo = shapeOf<Undo>({
   input: { short: "i", optional: true },
 });
 
+const intent = shapeOf<RowIntent>({
+  key: { short: "k" },
+  state: { short: "s", usual: () => "mine" },
+  claim: { short: "c", usual: one },
+  owner: { short: "o", usual: nothing },
+  theirs: { short: "t", usual: nothing },
+  since: { short: "w", usual: nothing },
+  said: { short: "p", usual: nothing },
+});
+
 const row = shapeOf<Omit<Row, "seq">>({
   kind: { short: "k", usual: () => "call" },
   step: { short: "n" },
@@ -65,6 +75,13 @@ const row = shapeOf<Omit<Row, "seq">>({
   regionEntry: { short: "re", usual: zero },
   input: { short: "i", usual: nothing },
   call: { short: "c", pack: call.pack, unpack: call.unpack },
+  intent: {
+    short: "in",
+    usual: nothing,
+    pack: (value) => (value === null ? null : intent.pack(value)),
+    unpack: intent.unpack,
+  },
+  tool: { short: "tl", usual: nothing },
   progress: { short: "pg", usual: nothing },
   unusable: { short: "un", usual: no },
   abandoned: { short: "ab", usual: no },

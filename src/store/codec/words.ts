@@ -16,6 +16,8 @@ export const statusLetters = lettersOf<RunStatus>({
 
 export const stateLetters = lettersOf<CallState>({
   planned: "p",
+  claiming: "c",
+  reused: "r",
   offered: "o",
   sent: "s",
   unknown: "u",
@@ -35,6 +37,7 @@ export const proofLetters = lettersOf<Proof>({
   person: "h",
   late: "l",
   class: "c",
+  intent: "i",
 });
 
 export const outcomeLetters = lettersOf<"succeeded" | "not_applied" | "unknown">({

@@ -27,11 +27,12 @@ import { type Cell, type Debt, isHeld, type Lease, newCell, permitsOf } from "./
 import { handOut, isOverShare, putBack, rest, type Shard, takeUp } from "./shard.ts";
 
 export function create(shard: Shard, command: CreateCommand, now: number): CreateAnswer {
-  const { record, log, commandId } = command;
+  const { record, log, rows = [], commandId } = command;
   const member = memberOf(record);
   const known = shard.cells.get(member);
   if (known !== undefined) return createdBefore(shard, known, command, now);
   const cell = newCell(record, log, member, shareOf(record.tenant, record.pool), commandId);
+  cell.run = { ...cell.run, rows };
   shard.cells.set(member, cell);
   for (const listing of command.memberships) join(shard, cell, listing);
   if (record.startAt > now && record.startAt !== record.createdAt) {

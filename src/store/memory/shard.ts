@@ -6,6 +6,7 @@ import type { WakeUp } from "../../core/index.ts";
 import { graceMs, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
+import type { Plans } from "./plans.ts";
 
 export interface Registration {
   readonly serverId: string | null;
@@ -28,6 +29,7 @@ export interface Shard {
   readonly suspects: Map<string, string>;
   readonly listings: Map<string, Map<string, number>>;
   readonly intents: Intents;
+  readonly plans: Plans;
   highest: number;
 }
 
@@ -44,6 +46,7 @@ export function newShard(lane: number): Shard {
     suspects: new Map(),
     listings: new Map(),
     intents: new Map(),
+    plans: new Map(),
     highest: 0,
   };
 }

@@ -10,7 +10,7 @@ import type {
   RunRef,
   Timed,
 } from "../../core/index.ts";
-import { decodeRecord, decodeRow, encodeLogEntry, encodeRecord } from "../codec.ts";
+import { decodeRecord, decodeRow, encodeLogEntry, encodeRecord, encodeRow } from "../codec.ts";
 import { listingKey, shareOf } from "../keys.ts";
 import type { ScriptArgument } from "../scripts.ts";
 import { entriesOf, permitsOf } from "./replies.ts";
@@ -47,16 +47,19 @@ export async function createMany(
   return answers;
 }
 
-function createCall(wire: Wire, { record, log, memberships, commandId }: CreateCommand) {
+function createCall(wire: Wire, { record, log, rows = [], memberships, commandId }: CreateCommand) {
   const { member, shard, run, record: rec } = wire.find(record);
   const { prefix, due, clock, queued, fair, structures } = shard;
   const stored = encodeRecord(record);
   const backlog = `${prefix}due:${shareOf(record.tenant, record.pool)}`;
   const listings = memberships.map((listing) => prefix + listingKey(record.tenant, listing));
-  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, structures, ...listings];
+  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, structures];
+  // A run that begins with nothing, as nearly all do, pays nothing for those that begin with a ledger.
+  if (rows.length > 0) keys.push(`${prefix}ledger:${member}`);
+  keys.push(...listings);
   const times = [record.createdAt, record.startAt];
   const own = [stored.text, stored.status, encodeLogEntry(log, null), stored.pool ?? "", stored.priority ?? ""];
-  return { keys, args: [member, record.id, commandId, ...times, ...own] };
+  return { keys, args: [member, record.id, commandId, ...times, ...own, ...rows.map(encodeRow)] };
 }
 
 function created(wire: Wire, { record }: CreateCommand, reply: CreateReply): Timed<CreateAnswer> {

@@ -22,6 +22,7 @@ export interface FaultTarget {
   readonly service: string;
   /** Every action of the service, when left out. */
   readonly action?: string;
+  /** Of a batch: one that carries it. */
   readonly operationId?: string;
   /** Only requests whose arguments have these values in these fields. */
   readonly args?: Readonly<Record<string, string | number | boolean>>;
@@ -84,7 +85,8 @@ export interface FaultReport {
 export interface Asked {
   readonly service: string;
   readonly action: string;
-  readonly operationId: string | undefined;
+  /** One, or those of a batch. */
+  readonly operationIds: readonly string[];
   readonly args: JsonObject;
 }
 
@@ -157,7 +159,7 @@ function meets(target: FaultTarget, asked: Asked): boolean {
   return (
     target.service === asked.service &&
     (target.action === undefined || target.action === asked.action) &&
-    (target.operationId === undefined || target.operationId === asked.operationId) &&
+    (target.operationId === undefined || asked.operationIds.includes(target.operationId)) &&
     Object.entries(target.args ?? {}).every(([field, value]) => asked.args[field] === value)
   );
 }

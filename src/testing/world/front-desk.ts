@@ -77,7 +77,7 @@ export class FrontDesk {
     return untilGone(gone, () =>
       this.#receive(() => {
         const operation = this.#operation(call, readArgs(call.args));
-        return { operations: [operation], asked: operation.arrival, isBatch: false };
+        return { operations: [operation], asked: askedBy([operation], operation.arrival.args), isBatch: false };
       }, gone),
     );
   }
@@ -90,8 +90,7 @@ export class FrontDesk {
         const operations = batch.items.map(({ operationId, args }) => {
           return this.#operation({ ...batch, operationId }, readArgs(args));
         });
-        const { service, action } = batch;
-        return { operations, asked: { service, action, operationId: undefined, args: {} }, isBatch: true };
+        return { operations, asked: askedBy(operations, {}), isBatch: true };
       }, gone),
     );
   }
@@ -217,7 +216,7 @@ export class FrontDesk {
   #hold({ operations, asked }: Given, fault: CallFault["kind"], gone: Gone) {
     const first = operations[0]?.arrival;
     const { service, action } = asked;
-    const operationId = asked.operationId ?? first?.operationId ?? "";
+    const operationId = asked.operationIds[0] ?? "";
     const applied = fault === "apply-then-hang";
     return this.#parts.held.hold({ service, action, operationId, fault, applied, ...callerOf(first) }, gone);
   }
@@ -228,7 +227,7 @@ export class FrontDesk {
     if (!profile.query) throw new WorldRefusal(405, "not_queryable", `"${arrival.service}" cannot be asked`);
     const applied = this.#parts.effects.find(arrival);
     const ageMs = applied === undefined ? undefined : this.#parts.now() - applied.atMs;
-    const fault = this.#parts.faults.meetQuery({ ...query, args: {} }, ageMs);
+    const fault = this.#parts.faults.meetQuery({ ...query, operationIds: [query.operationId], args: {} }, ageMs);
     const found = applied !== undefined && fault === undefined;
     this.#parts.journal.append({
       ...arrival,
@@ -260,6 +259,12 @@ export class FrontDesk {
     if (this.#isClosed) throw new WorldRefusal(503, "world_closed", "the world is closed");
     this.#parts.journal.assertRoom();
   }
+}
+
+/** What faults go by. There is at least one operation, and all of a batch are of one service and action. */
+function askedBy(operations: readonly Operation[], args: JsonObject): Asked {
+  const { service = "", action = "" } = operations[0]?.arrival ?? {};
+  return { service, action, operationIds: operations.map(({ arrival }) => arrival.operationId), args };
 }
 
 function readCaller({ run, step, pid }: WorldCaller): WorldCaller {

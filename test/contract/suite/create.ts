@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hasEnded } from "../../../src/core/run.ts";
-import { aCreate, aRecord } from "../../support/records.ts";
-import { acquired, type Current, created, ended, epochMs, sweep } from "./harness.ts";
+import { aCreate, aRecord, aRow } from "../../support/records.ts";
+import { acquired, type Current, committed, created, ended, epochMs, sweep } from "./harness.ts";
 
 export function createContract(current: Current): void {
   test("a run that was created is there, with its first log entry and nothing else", async () => {
@@ -87,6 +87,21 @@ export function createContract(current: Current): void {
       "CONFLICT",
     ]);
     expect(await current.store.createMany([])).toEqual([]);
+  });
+
+  test("a run may begin with a ledger, and its rows are there with it", async () => {
+    const rows = [aRow(1, { state: "succeeded" }, { output: { id: "x" }, told: "outcome" }), aRow(2)];
+    const command = { ...aCreate({ createdAt: epochMs, rows: 2, open: [2], pool: "gpu", priority: 3 }), rows };
+    const first = await current.store.create(command);
+    expect(first).toMatchObject({ answer: "OK", wake: { pool: "gpu", priority: 3 } });
+    expect(await current.store.create(command)).toEqual(first);
+    expect(await current.store.ledger(command.record)).toEqual(rows);
+    const listed = await current.store.list({ limit: 10, status: "running" });
+    expect(listed.runs.map(({ id }) => id)).toEqual([command.record.id]);
+    const { lease, record, answer } = await acquired(current.store, command.record);
+    expect(answer.rows).toEqual(rows);
+    await committed(current.store, lease, record, { rows: [aRow(3)], record: { rows: 3, open: [2, 3] } });
+    expect(await current.store.ledger(command.record)).toEqual([...rows, aRow(3)]);
   });
 
   test("an id or tenant that could not stand in a key is refused and nothing is written", async () => {

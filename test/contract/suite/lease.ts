@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { leaveEvidence } from "../../support/evidence.ts";
 import { aCommit, aLease, aSend, refOf } from "../../support/records.ts";
 import { acquired, type Current, committed, created, ended, epochMs, held, leaseMs, sweep } from "./harness.ts";
 
@@ -175,5 +176,21 @@ export function leaseContract(current: Current): void {
         answer: "OK",
       });
     });
+  });
+
+  test("R112 whoever lost the run is refused under the very name that has it now: renewing, releasing, finishing", async () => {
+    const { record, lease } = await held(current.store, {}, "worker-1");
+    await current.bench.advance(leaseMs);
+    const { lease: again } = await acquired(current.store, record, "worker-1");
+    expect([again.owner, again.token === lease.token]).toEqual([lease.owner, false]);
+    const renewed = await current.store.renew([lease], leaseMs);
+    const released = await current.store.release(lease, 0, null);
+    const finished = await current.store.commit({ lease, commit: aCommit(record, { release: true }), leaseMs });
+    const answers = [renewed.answers[0]?.answer, released.answer, finished.answer];
+    expect(answers).toEqual(["FENCED", "FENCED", "FENCED"]);
+    expect(await current.store.read(refOf(record))).toEqual(record);
+    expect(await acquire(record, "t-x")).toMatchObject({ answer: "HELD" });
+    const message = "the attempt before, under the same name, could not renew, release or finish";
+    leaveEvidence("R112", { checks: [`answered ${answers.join(", ")}`], refusal: { code: "FENCED", message } });
   });
 }

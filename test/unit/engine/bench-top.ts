@@ -33,9 +33,11 @@ export const settings: EngineSettings = {
   barrierMs: 1_500,
   abortGraceMs: 1_000,
   quiesceMs: 5_000,
+  intentWaitMs: 60_000,
   inlineWaitMs: 2_000,
   shutdownMs: 10_000,
   maxPayloadBytes: 100_000,
+  maxRunBytes: 64_000_000,
 };
 
 /** Ids that are the same every time. */

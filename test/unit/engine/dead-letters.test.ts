@@ -92,7 +92,12 @@ function setup() {
     .step(send, () => ({}))
     .build();
   const top = benchTop([shop, mail]);
-  const client = connectedClient(top.ports, { namespace: "test", sagas: [shop, mail], maxPayloadBytes: 1_000 });
+  const client = connectedClient(top.ports, {
+    namespace: "test",
+    sagas: [shop, mail],
+    maxPayloadBytes: 1_000,
+    maxReplays: 10,
+  });
   const statusOf = async (id: string) => (await client.run(id).get()).status;
   return { ...top, calls, world, shop, mail, client, statusOf, box: letterBox() };
 }

@@ -72,6 +72,7 @@ function setup(
         onOutcome: (fact) => void outcomes.push(fact),
         onLate: (fact) => void late.push(fact),
         onProgress: null,
+        onTool: null,
       },
     );
   return { clock, begin, outcomes, late, lines };

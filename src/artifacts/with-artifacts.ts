@@ -1,0 +1,85 @@
+/**
+ * A store whose large values lie elsewhere. Owns which of the store's words carry values of a run; everything else goes
+ * through as it is, the log and the inbox among it. Invariants: W1 nothing is written before what it refers to is kept.
+ * W2 whoever reads sees whole values, or a `MissingArtifact` where one cannot be had.
+ */
+import type { CommitCommand, CreateCommand, Row, Store } from "../core/index.ts";
+import { Keeper, type KeeperOptions } from "./keeper.ts";
+import { someAtOnce } from "./some-at-once.ts";
+
+/** Runs of which values are put at once, when many are started. */
+const createdAtOnce = 8;
+
+/** The same store, with values above the threshold kept as artifacts. */
+export function withArtifacts(store: Store, options: KeeperOptions): Store {
+  const keeper = new Keeper(options);
+
+  async function takeOutOfCreate(command: CreateCommand): Promise<CreateCommand> {
+    const { record } = await keeper.takeOutNew(command.record, command.record);
+    return { ...command, record };
+  }
+
+  async function takeOutOfCommit(command: CommitCommand): Promise<CommitCommand> {
+    const { commit } = command;
+    return { ...command, commit: { ...commit, ...(await keeper.takeOut(commit.run, commit)) } };
+  }
+
+  return {
+    create: async (command) => await store.create(await takeOutOfCreate(command)),
+    createMany: async (commands) => await store.createMany(await someAtOnce(commands, createdAtOnce, takeOutOfCreate)),
+    commit: async (command) => await store.commit(await takeOutOfCommit(command)),
+    acquire: async (command) => {
+      const answer = await store.acquire(command);
+      return answer.answer === "OK" ? { ...answer, ...(await keeper.putBackHeld(command.run, answer)) } : answer;
+    },
+    permit: async (command) => {
+      const answer = await store.permit(command);
+      if (answer.answer !== "OK") return answer;
+      const { record, rows } = await keeper.putBack(command.run, { record: answer.record, rows: [answer.row] });
+      // A row for a row.
+      return { ...answer, record, row: rows[0] as Row };
+    },
+    read: async (run) => {
+      const record = await store.read(run);
+      return record === null ? null : (await keeper.putBack(run, { record, rows: [] })).record;
+    },
+    ledger: async (run) => (await keeper.putBack(run, { record: null, rows: await store.ledger(run) })).rows,
+    ...unchanged(store),
+  };
+}
+
+/** What carries no value of a run, or one that stays in the store. */
+function unchanged(store: Store) {
+  return {
+    shards: store.shards,
+    shardOf: (run) => store.shardOf(run),
+    open: () => store.open(),
+    close: () => store.close(),
+    now: () => store.now(),
+    renew: (...given) => store.renew(...given),
+    release: (...given) => store.release(...given),
+    send: (command) => store.send(command),
+    due: (...given) => store.due(...given),
+    renewPermit: (command) => store.renewPermit(command),
+    hello: (owner) => store.hello(owner),
+    suspect: (...given) => store.suspect(...given),
+    goodbye: (owner) => store.goodbye(owner),
+    lostOwners: () => store.lostOwners(),
+    expire: (owner) => store.expire(owner),
+    barrier: (timeoutMs) => store.barrier(timeoutMs),
+    durability: () => store.durability(),
+    log: (...given) => store.log(...given),
+    inbox: (run) => store.inbox(run),
+    list: (query) => store.list(query),
+    listShared: (query) => store.listShared(query),
+    serving: () => store.serving(),
+    putPlan: (command) => store.putPlan(command),
+    getPlan: (id) => store.getPlan(id),
+    takePlan: (command) => store.takePlan(command),
+    noteResult: (...given) => store.noteResult(...given),
+    register: (saga) => store.register(saga),
+    watch: (listener) => store.watch(listener),
+    claimIntent: (command) => store.claimIntent(command),
+    publishIntent: (command) => store.publishIntent(command),
+  } satisfies Partial<Store>;
+}

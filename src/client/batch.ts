@@ -1,0 +1,302 @@
+/**
+ * Replaying many runs: a frozen selection with one plan a run, executed item by item. Owns: what is selected, the canary, the
+ * rate, and what came of each item. Each item is one plan, executed as any plan is (`replay.ts`).
+ *
+ * Invariants: B1 what is executed is what was selected: a run that has moved since is left as it is. B2 what is not safe is
+ * left out unless a person says why it is meant. B3 executing again goes on where it stopped, and does no item twice. B4 of
+ * every item it is said what came of it, and why.
+ */
+import {
+  hasEnded,
+  type ReplayPlan,
+  type ReviewReason,
+  type RunRef,
+  type RunStatus,
+  type RunSummary,
+} from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
+import type { Duration } from "../saga/index.ts";
+import { checkedDuration, checkedId, checkedReason, invalid } from "./checks.ts";
+import { type Connection, rereadMs } from "./connection.ts";
+import { judgedRun } from "./judged.ts";
+import { checkedExpiry, executePlan, keep, planRun } from "./replay.ts";
+import { defaultTenant } from "./start.ts";
+
+const standardExpiryMs = 86_400_000;
+/** Runs that one batch may select. */
+const maxItems = 1_000;
+const pageSize = 200;
+const standardRatePerSecond = 10;
+const standardCanaryMs = 30_000;
+
+/** Which runs; what is not named is not asked for. */
+export interface BatchFilter {
+  /** `default` unless given. */
+  readonly tenant?: string;
+  readonly saga?: string;
+  /** `needs_review` unless given. */
+  readonly status?: RunStatus;
+  /** Why they are parked. */
+  readonly reason?: ReviewReason;
+  /** The step that they are parked for. */
+  readonly step?: string;
+}
+
+export interface BatchOptions {
+  readonly filter: BatchFilter;
+  readonly mode: "resume" | "compensate_only" | "new_run";
+  /** Newest first; 1,000 unless given, which is the most. */
+  readonly limit?: number;
+  /** Until when it may be executed; a day from now unless given. */
+  readonly expiresIn?: Duration;
+}
+
+/** One run of a batch, and what is planned for it. */
+export interface BatchItem {
+  readonly tenant: string;
+  readonly run: string;
+  readonly plan: string;
+  /** Of the run, when it was selected. */
+  readonly revision: number;
+  readonly safe: boolean;
+  /** Why it is not safe, or cannot be done; empty where it is safe. */
+  readonly reasons: readonly string[];
+}
+
+/** A frozen selection. */
+export interface Batch {
+  readonly id: string;
+  readonly mode: BatchOptions["mode"];
+  readonly filter: BatchFilter;
+  readonly items: readonly BatchItem[];
+  /** Runs that were found and cannot be read. */
+  readonly unreadable: readonly RunRef[];
+  readonly at: number;
+  readonly expiresAt: number;
+}
+
+export interface ExecuteBatchOptions {
+  readonly by: string;
+  readonly reason: string;
+  /** Why also those are executed that are not safe (what cannot be done stays undone). */
+  readonly override?: string;
+  /** Execute so many first, and stop where one of them is parked again; none unless given. */
+  readonly canary?: number;
+  /** How long the canaries are watched; 30 seconds unless given. */
+  readonly canaryWithin?: Duration;
+  /** 10 unless given. */
+  readonly ratePerSecond?: number;
+}
+
+/** What came of one item: `run` is the run that goes on. */
+export type ItemResult =
+  | { readonly result: "done"; readonly run: string }
+  | { readonly result: "skipped" | "failed"; readonly reason: string };
+
+export interface BatchReport extends Batch {
+  /** Who executed it first; `null`: nobody has. */
+  readonly by: string | null;
+  /** By place; `null`: nothing was done about it yet. */
+  readonly results: readonly (ItemResult | null)[];
+  /** Why the rest was left; `null`: nothing was. */
+  readonly stopped: string | null;
+}
+
+// ---- selecting
+
+/** Throws INPUT_INVALID, ID_INVALID. */
+export async function replayMany(connection: Connection, options: BatchOptions): Promise<Batch> {
+  const { filter, mode, limit = maxItems } = options;
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxItems) {
+    throw invalid("INPUT_INVALID", "limit", `it is a whole number from 1 to ${maxItems}`);
+  }
+  const at = await connection.storeNow();
+  const expiresAt = at + checkedExpiry(options.expiresIn, standardExpiryMs);
+  const { runs, unreadable } = await selected(connection, filter, limit);
+  const items: BatchItem[] = [];
+  for (const run of runs) {
+    const made = await planRun(connection, run, { mode }, expiresAt);
+    items.push(itemOf(made));
+  }
+  const batch: Batch = { id: connection.ports.ids.next(), mode, filter, items, unreadable, at, expiresAt };
+  await keep(connection, batch.id, batch, expiresAt);
+  return batch;
+}
+
+function itemOf({ tenant, run, id, revision, safe, problem, unsafe }: ReplayPlan): BatchItem {
+  return { tenant, run, plan: id, revision, safe, reasons: problem === null ? unsafe : [problem] };
+}
+
+async function selected(connection: Connection, filter: BatchFilter, limit: number) {
+  const store = await connection.store();
+  const { saga, status = "needs_review" } = filter;
+  const tenant = checkedId(filter.tenant ?? defaultTenant, "the tenant");
+  const query = { tenant, status, limit: pageSize, ...(saga === undefined ? {} : { saga }) };
+  const runs: RunRef[] = [];
+  const unreadable: RunRef[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && runs.length < limit; ) {
+    const page = await store.list({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { id } of page.unreadable) unreadable.push({ tenant, id });
+    for (const run of page.runs) if (runs.length < limit && (await matches(connection, run, filter))) runs.push(run);
+    cursor = page.cursor;
+  }
+  return { runs, unreadable };
+}
+
+async function matches(connection: Connection, run: RunSummary, { reason, step }: BatchFilter): Promise<boolean> {
+  if (reason !== undefined && run.review?.reason !== reason) return false;
+  if (step === undefined) return true;
+  const seq = run.review?.seq ?? null;
+  if (seq === null) return false;
+  const { rows } = await judgedRun(connection, run);
+  return rows[seq - 1]?.step === step;
+}
+
+// ---- executing
+
+/** A batch and what came of it so far. Throws PLAN_GONE. */
+export async function readBatch(connection: Connection, id: string): Promise<BatchReport> {
+  const kept = await (await connection.store()).getPlan(id);
+  if (kept.answer === "ABSENT") throw absent(id);
+  // Plans and batches lie in one place; what lies there was put there by `keep` and `noteResult`.
+  const batch = kept.body as unknown as Batch;
+  if (batch.items === undefined) throw invalid("INPUT_INVALID", "batch", `${id} is the plan of one run`);
+  const results = batch.items.map((_, at) => (kept.results[at] ?? null) as ItemResult | null);
+  return { ...batch, by: kept.taken?.by ?? null, results, stopped: null };
+}
+
+/** Throws PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE: then it is executed again, and goes on. */
+export async function executeBatch(
+  connection: Connection,
+  id: string,
+  options: ExecuteBatchOptions,
+): Promise<BatchReport> {
+  checkedReason(options.reason);
+  const { canary = 0, ratePerSecond = standardRatePerSecond } = options;
+  if (!(ratePerSecond > 0)) throw invalid("INPUT_INVALID", "ratePerSecond", "it is more than 0");
+  const watchMs = checkedDuration(options.canaryWithin ?? standardCanaryMs, "canaryWithin");
+  const report = await readBatch(connection, id);
+  // One command for all who execute it, so that whoever goes on with it is not another one.
+  await (await connection.store()).takePlan({ id, by: options.by, commandId: id });
+  const work = new Work(connection, report, options, 1_000 / ratePerSecond);
+  const [canaries, others] = await work.begin(canary);
+  await work.execute(canaries);
+  const stopped = await work.watch(canaries, watchMs);
+  if (stopped === null) await work.execute(others);
+  return { ...(await readBatch(connection, id)), stopped };
+}
+
+/** One execution of a batch; an item is named by its place. */
+class Work {
+  readonly #connection: Connection;
+  readonly #batch: Batch;
+  readonly #options: ExecuteBatchOptions;
+  readonly #everyMs: number;
+  readonly #results: (ItemResult | null)[];
+  #isFirst = true;
+
+  constructor(connection: Connection, report: BatchReport, options: ExecuteBatchOptions, everyMs: number) {
+    this.#connection = connection;
+    this.#batch = report;
+    this.#options = options;
+    this.#everyMs = everyMs;
+    this.#results = report.results.slice();
+  }
+
+  /** Says of what is left out why, and answers the canaries and the others. */
+  async begin(canary: number): Promise<readonly [canaries: readonly number[], others: readonly number[]]> {
+    const wanted: number[] = [];
+    for (const [place, { safe, reasons }] of this.#batch.items.entries()) {
+      if (safe || this.#options.override !== undefined) wanted.push(place);
+      else if (this.#results[place] === null)
+        await this.#note(place, { result: "skipped", reason: reasons.join("; ") });
+    }
+    return [wanted.slice(0, canary), wanted.slice(canary)];
+  }
+
+  async execute(places: readonly number[]): Promise<void> {
+    for (const place of places) {
+      if (this.#results[place] !== null) continue;
+      await this.#keepRate();
+      await this.#note(place, await this.#executed(place));
+    }
+  }
+
+  async #keepRate(): Promise<void> {
+    const { clock } = this.#connection.ports;
+    if (!this.#isFirst) await new Promise<void>((resolve) => clock.after(this.#everyMs, resolve));
+    this.#isFirst = false;
+  }
+
+  async #executed(place: number): Promise<ItemResult> {
+    const { by, reason, override } = this.#options;
+    const { plan, safe } = this.#item(place);
+    const command = { by, reason, commandId: `${this.#batch.id}.${place}` };
+    try {
+      const told = safe || override === undefined ? command : { ...command, override };
+      const { run } = await executePlan(this.#connection, plan, told);
+      return { result: "done", run };
+    } catch (error) {
+      if (!(error instanceof RepriseError) || isInfrastructure(error)) throw error;
+      return { result: isRefusal(error) ? "skipped" : "failed", reason: `${error.code}: ${error.message}` };
+    }
+  }
+
+  async #note(place: number, result: ItemResult): Promise<void> {
+    await (await this.#connection.store()).noteResult(this.#batch.id, place, { ...result });
+    this.#results[place] = result;
+  }
+
+  #item(place: number): BatchItem {
+    return this.#batch.items[place] as BatchItem;
+  }
+
+  /** Why the rest is left: a canary that could not be executed, or is parked again. */
+  async watch(canaries: readonly number[], withinMs: number): Promise<string | null> {
+    const until = this.#connection.ports.clock.monotonicMs() + withinMs;
+    for (const place of canaries) {
+      const result = this.#results[place];
+      const trouble = result?.result === "done" ? await this.#parkedAgain(place, result.run, until) : result?.reason;
+      if (trouble != null) return `canary ${this.#item(place).run}: ${trouble}`;
+    }
+    return null;
+  }
+
+  /** Follows what a canary has set going until it has ended or the time is over. */
+  async #parkedAgain(place: number, id: string, until: number): Promise<string | null> {
+    const { clock } = this.#connection.ports;
+    const { tenant, run, revision } = this.#item(place);
+    const store = await this.#connection.store();
+    const news = await this.#connection.follow({ tenant, id }, () => true);
+    try {
+      for (;;) {
+        const record = await store.read({ tenant, id });
+        if (record === null) return "it is not there";
+        if (hasEnded(record.status)) return null;
+        const left = until - clock.monotonicMs();
+        const hasMoved = id !== run || record.revision > revision;
+        if (record.review !== null && (hasMoved || left <= 0)) return `it is parked: ${record.review.message}`;
+        if (left <= 0) return null;
+        await news.next(Math.min(left, rereadMs));
+      }
+    } finally {
+      news.stop();
+    }
+  }
+}
+
+/** It is executed again when the store is back. */
+function isInfrastructure({ code }: RepriseError): boolean {
+  return code === "STORE_UNAVAILABLE" || code === "CLOSED";
+}
+
+/** Nothing was done, and nothing is wrong with us: the run is left as it lies. */
+function isRefusal({ code }: RepriseError): boolean {
+  return code.startsWith("PLAN_") || code.startsWith("REVIEW_") || code === "STALE_REVISION" || code === "RUN_ENDED";
+}
+
+function absent(id: string): RepriseError {
+  return new RepriseError("PLAN_GONE", `there is no batch ${id}, or it has expired: select anew`, {
+    details: { batch: id },
+  });
+}

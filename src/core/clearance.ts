@@ -1,0 +1,25 @@
+/**
+ * May the run go on with a call now? Owns what stops it: a pause, a question to a person, the order of going back, a send
+ * that is still under way here. When it wants to go on is the call's own matter (`nextAt`).
+ */
+import { type Draft, isParked, type Place } from "./draft.ts";
+import { isStuck } from "./reviews.ts";
+import { callOf, wordOwed } from "./rows.ts";
+import type { Row } from "./run.ts";
+
+/**
+ * Would a planned call of this side be granted, its time apart? Not beside a send of it that is still under way here, nor
+ * before the registry has heard of its last claim.
+ */
+export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
+  return callOf(row, side)?.state === "planned" && wordOwed(row) === null && mayProceed(draft, row, side);
+}
+
+/** May the run go on with this call at all? */
+export function mayProceed(draft: Draft, row: Row, side: Place["side"]): boolean {
+  const call = callOf(row, side);
+  if (call === null || isStuck(call) || draft.input.inFlight.has(`${side}:${row.seq}`)) return false;
+  const { unwind, review, paused } = draft.record;
+  if (unwind === null) return !paused && !isParked(draft);
+  return draft.next.has(row.seq) && (review === null || review.seq !== null);
+}

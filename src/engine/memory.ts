@@ -1,0 +1,145 @@
+/**
+ * What this process remembers of the commits that the store acknowledged to it, and the search for runs of which the store
+ * has forgotten some: after a fail-over, a restart, a restored backup (design section 11). What becomes of such a run is
+ * core's (`rollback.ts`).
+ *
+ * Invariants: M1 every acknowledged commit of this process is remembered, the newest of each run, as long as there is room:
+ * whole for a while, by revision and digest for longer. M2 after every new connection the store is asked about all of them,
+ * and about one run whenever a commit of it is refused. M3 what was found is looked after until it is put right.
+ */
+import {
+  type Commit,
+  isForgotten,
+  type Remembered,
+  type Run,
+  type RunRecord,
+  type RunRef,
+  recreated,
+  runKey,
+} from "../core/index.ts";
+import { type EngineContext, pause, trouble, wake } from "./context.ts";
+
+/** Runs remembered whole, and runs of which a revision and a digest are kept (some 200 bytes each). */
+const keptWhole = 2_000;
+const keptAtAll = 20_000;
+/** Runs asked about at once. */
+const atOnce = 50;
+/** Between two attempts to put a run right that somebody else has. */
+const againMs = 1_000;
+
+interface Mark extends Omit<Remembered, "run"> {
+  readonly ref: RunRef;
+}
+
+export class Memory {
+  readonly #context: EngineContext;
+  /** Drives a run, as a wake-up would. */
+  readonly #advance: (run: RunRef) => Promise<void>;
+  readonly #marks = new Map<string, Mark>();
+  readonly #runs = new Map<string, Run>();
+  #comparing: Promise<void> | null = null;
+
+  constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>) {
+    this.#context = context;
+    this.#advance = advance;
+  }
+
+  /** A commit was acknowledged; `run` is what it made. */
+  keep(commit: Commit, run: Run): void {
+    const { record } = run;
+    const ref = { tenant: record.tenant, id: record.id };
+    const mark = { ref, revision: record.revision, digest: record.logDigest, at: commit.now, isDenied: false };
+    put(this.#marks, runKey(ref), mark, keptAtAll);
+    put(this.#runs, runKey(ref), run, keptWhole);
+  }
+
+  /** What is remembered of a run, where the store that answered with `stored` has forgotten it. */
+  forgottenBy(stored: RunRecord): Remembered | null {
+    const key = runKey(stored);
+    const mark = this.#marks.get(key);
+    if (mark === undefined) return null;
+    const { ref: _ref, ...known } = mark;
+    const remembered = { ...known, run: this.#runs.get(key) ?? null };
+    return isForgotten(stored, remembered) ? remembered : null;
+  }
+
+  /** A commit of the run was refused: has somebody else moved it, or does the store know an older world? */
+  doubt(ref: RunRef): void {
+    const mark = this.#marks.get(runKey(ref));
+    if (mark !== undefined) this.#context.background(this.#check(mark));
+  }
+
+  /** Asks the store about everything that is remembered; one that is under way is waited for. */
+  compare(): Promise<void> {
+    this.#comparing ??= this.#compareAll().finally(() => {
+      this.#comparing = null;
+    });
+    return this.#comparing;
+  }
+
+  async #compareAll(): Promise<void> {
+    const marks = [...this.#marks.values()];
+    for (let from = 0; from < marks.length; from += atOnce) {
+      await Promise.all(marks.slice(from, from + atOnce).map((mark) => this.#check(mark)));
+    }
+  }
+
+  async #check(mark: Mark): Promise<void> {
+    const { store } = this.#context;
+    const { ref, revision, digest } = mark;
+    while (!this.#context.isStopping()) {
+      try {
+        const [entry] = await store.log(ref, revision, revision);
+        if (entry?.digest !== digest) this.#context.background(this.#putRight(mark));
+        return;
+      } catch (error) {
+        trouble(this.#context, "memory", error);
+        await pause(this.#context.clock, againMs);
+      }
+    }
+  }
+
+  /** Until a commit of this process has taken the place of the one that was forgotten. */
+  async #putRight(mark: Mark): Promise<void> {
+    const key = runKey(mark.ref);
+    const { revision } = mark;
+    const message = `the store has forgotten revision ${revision} of run ${key}, which it had acknowledged`;
+    trouble(this.#context, "memory", new Error(message));
+    if (this.#marks.get(key) === mark) this.#marks.set(key, { ...mark, isDenied: true });
+    while (!this.#context.isStopping() && this.#marks.get(key)?.isDenied === true) {
+      try {
+        if (await this.#isThere(mark)) await this.#advance(mark.ref);
+      } catch (error) {
+        trouble(this.#context, "memory", error);
+      }
+      if (this.#marks.get(key)?.isDenied === true) await pause(this.#context.clock, againMs);
+    }
+  }
+
+  /** Is the run in the store, as it is or created anew? One that has ended, or is not remembered whole, is left. */
+  async #isThere({ ref, revision, digest, at, isDenied }: Mark): Promise<boolean> {
+    const { store, ids } = this.#context;
+    if ((await store.read(ref)) !== null) return true;
+    const key = runKey(ref);
+    const run = this.#runs.get(key);
+    if (run === undefined) {
+      this.#marks.delete(key);
+      return false;
+    }
+    const remembered = { revision, digest, at, run, isDenied };
+    const answer = await store.create({ ...recreated(remembered, run), commandId: ids.next() });
+    if (answer.answer === "OK") await wake(this.#context, answer.wake);
+    return true;
+  }
+}
+
+/** The newest is last; the oldest go. */
+function put<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}

@@ -1,0 +1,61 @@
+/** Plans in memory: the counterpart of the scripts `put_plan`, `get_plan`, `take_plan` and `note_result`. */
+import type { KeptPlan, PutPlanCommand, TakePlanCommand, Taker } from "../../core/index.ts";
+import type { Json } from "../../saga/index.ts";
+
+interface Plan {
+  /** As text: what is handed out may be changed by whoever gets it. */
+  readonly body: string;
+  readonly expiresAt: number;
+  taken: Taker | null;
+  readonly results: Map<string, string>;
+}
+
+/** By the name of their place. */
+export type Plans = Map<string, Plan>;
+
+export function putPlan(plans: Plans, member: string, { body, expiresAt }: PutPlanCommand, now: number) {
+  if (keptOf(plans, member, now) !== null) return { answer: "EXISTS" } as const;
+  plans.set(member, { body: JSON.stringify(body), expiresAt, taken: null, results: new Map() });
+  return { answer: "OK" } as const;
+}
+
+export function getPlan(
+  plans: Plans,
+  member: string,
+  now: number,
+): ({ readonly answer: "OK" } & KeptPlan) | { readonly answer: "ABSENT" } {
+  const plan = keptOf(plans, member, now);
+  if (plan === null) return { answer: "ABSENT" };
+  const results = [...plan.results].map(([item, text]) => [item, JSON.parse(text) as Json] as const);
+  const { expiresAt, taken } = plan;
+  // `putPlan` wrote it.
+  const body = JSON.parse(plan.body) as Json;
+  return { answer: "OK", body, expiresAt, taken, results: Object.fromEntries(results) };
+}
+
+export function takePlan(plans: Plans, member: string, { by, commandId }: TakePlanCommand, now: number) {
+  const plan = keptOf(plans, member, now);
+  if (plan === null) return { answer: "ABSENT" } as const;
+  if (plan.taken?.commandId === commandId) return { answer: "DUP" } as const;
+  if (plan.taken !== null) return { answer: "TAKEN", ...plan.taken } as const;
+  plan.taken = { by, commandId };
+  return { answer: "OK" } as const;
+}
+
+export function noteResult(
+  plans: Plans,
+  member: string,
+  { item, result }: { readonly item: number; readonly result: Json },
+  now: number,
+) {
+  const plan = keptOf(plans, member, now);
+  if (plan === null) return { answer: "ABSENT" } as const;
+  if (plan.results.has(String(item))) return { answer: "KNOWN" } as const;
+  plan.results.set(String(item), JSON.stringify(result));
+  return { answer: "OK" } as const;
+}
+
+function keptOf(plans: Plans, member: string, now: number): Plan | null {
+  const plan = plans.get(member);
+  return plan === undefined || plan.expiresAt <= now ? null : plan;
+}

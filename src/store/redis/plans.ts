@@ -1,0 +1,58 @@
+/** `putPlan`, `getPlan`, `takePlan`, `noteResult`: from the port's words to the scripts' and back. */
+import type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand } from "../../core/index.ts";
+import type { Json } from "../../saga/index.ts";
+import { planPlace } from "../keys.ts";
+import type { Wire } from "./wire.ts";
+
+type Answer<Method extends keyof PlanShelf> = ReturnType<PlanShelf[Method]>;
+
+export async function putPlan(wire: Wire, { id, body, expiresAt }: PutPlanCommand): Answer<"putPlan"> {
+  const args = [JSON.stringify(body), expiresAt];
+  const [answer, now] = await wire.run<readonly ["OK" | "EXISTS", number]>("put_plan", keysOf(wire, id), args);
+  return { answer, now };
+}
+
+type GetReply = readonly ["OK", number, fields: readonly string[]] | readonly ["ABSENT", number];
+
+export async function getPlan(wire: Wire, id: string): Answer<"getPlan"> {
+  const reply = await wire.run<GetReply>("get_plan", keysOf(wire, id), []);
+  if (reply[0] === "ABSENT") return { answer: "ABSENT", now: reply[1] };
+  return { answer: "OK", ...keptPlan(reply[2]), now: reply[1] };
+}
+
+/** What is there was written by the scripts beside this file. */
+function keptPlan(flat: readonly string[]): KeptPlan {
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] as string, flat[at + 1] as string);
+  const [by, commandId] = [fields.get("b"), fields.get("c")];
+  const results = [...fields].flatMap(([name, text]) =>
+    name.startsWith("r") ? [[name.slice(1), JSON.parse(text) as Json] as const] : [],
+  );
+  return {
+    body: JSON.parse(fields.get("p") ?? "null") as Json,
+    expiresAt: Number(fields.get("e")),
+    taken: by === undefined || commandId === undefined ? null : { by, commandId },
+    results: Object.fromEntries(results),
+  };
+}
+
+type TakeReply = readonly ["OK" | "DUP" | "ABSENT", number] | readonly ["TAKEN", number, by: string, commandId: string];
+
+export async function takePlan(wire: Wire, { id, by, commandId }: TakePlanCommand): Answer<"takePlan"> {
+  const reply = await wire.run<TakeReply>("take_plan", keysOf(wire, id), [by, commandId]);
+  if (reply[0] !== "TAKEN") return { answer: reply[0], now: reply[1] };
+  return { answer: "TAKEN", by: reply[2], commandId: reply[3], now: reply[1] };
+}
+
+export async function noteResult(wire: Wire, id: string, item: number, result: Json): Answer<"noteResult"> {
+  const args = [item, JSON.stringify(result)];
+  const keys = keysOf(wire, id);
+  const [answer, now] = await wire.run<readonly ["OK" | "KNOWN" | "ABSENT", number]>("note_result", keys, args);
+  return { answer, now };
+}
+
+/** A plan lies in the shard of its own id: one that executes it knows nothing else. */
+function keysOf(wire: Wire, id: string): readonly string[] {
+  const { member, shard } = wire.find(planPlace(id));
+  return [shard.clock, shard.prefix + member];
+}

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { fresh } from "../../support/records.ts";
+import { type Current, epochMs } from "./harness.ts";
+
+const hourMs = 3_600_000;
+
+export function planContract(current: Current): void {
+  const body = { mode: "resume", calls: [{ step: "charge", reason: "it says „yes“\n" }], none: null };
+  const put = async (id = fresh("plan"), expiresAt = epochMs + hourMs) => {
+    expect(await current.store.putPlan({ id, body, expiresAt })).toEqual({ answer: "OK", now: epochMs });
+    return id;
+  };
+  const take = (id: string, by: string, commandId: string) => current.store.takePlan({ id, by, commandId });
+
+  test("a plan lies there as it was put, taken by nobody", async () => {
+    const id = await put();
+    const kept = { body, expiresAt: epochMs + hourMs, taken: null, results: {} };
+    expect(await current.store.getPlan(id)).toEqual({ answer: "OK", ...kept, now: epochMs });
+    expect(await current.store.getPlan(fresh("plan"))).toEqual({ answer: "ABSENT", now: epochMs });
+  });
+
+  test("another one under its id is refused, and it stands as it was", async () => {
+    const id = await put();
+    await take(id, "ann", "c1");
+    const other = await current.store.putPlan({ id, body: { mode: "fork" }, expiresAt: epochMs + 9 * hourMs });
+    expect(other.answer).toBe("EXISTS");
+    expect(await current.store.getPlan(id)).toMatchObject({ body, expiresAt: epochMs + hourMs, taken: { by: "ann" } });
+  });
+
+  test("of twenty commands that take it at once one does, the others are told whose", async () => {
+    const id = await put();
+    const commands = Array.from({ length: 20 }, (_, n) => `c${n}`);
+    const answers = await Promise.all(commands.map((command) => take(id, `by ${command}`, command)));
+    const won = commands[answers.findIndex(({ answer }) => answer === "OK")];
+    const others = answers.filter(({ answer }) => answer !== "OK");
+    expect(others).toHaveLength(19);
+    for (const other of others) {
+      expect(other).toEqual({ answer: "TAKEN", by: `by ${won}`, commandId: won, now: epochMs });
+    }
+    expect(await current.store.getPlan(id)).toMatchObject({ taken: { by: `by ${won}`, commandId: won } });
+  });
+
+  test("the same command takes it again and again", async () => {
+    const id = await put();
+    expect(await take(id, "ann", "c1")).toEqual({ answer: "OK", now: epochMs });
+    expect(await take(id, "ann", "c1")).toEqual({ answer: "DUP", now: epochMs });
+    expect(await take(id, "bob", "c1")).toEqual({ answer: "DUP", now: epochMs });
+  });
+
+  test("at its time it is gone for everybody, and not before", async () => {
+    const id = await put();
+    await current.bench.advance(hourMs - 1);
+    expect(await current.store.getPlan(id)).toMatchObject({ answer: "OK" });
+    await current.bench.advance(1);
+    const absent = { answer: "ABSENT", now: epochMs + hourMs };
+    expect(await current.store.getPlan(id)).toEqual(absent);
+    expect(await take(id, "ann", "c1")).toEqual(absent);
+    expect(await current.store.noteResult(id, 0, "done")).toEqual(absent);
+    const again = { id, body: { mode: "fork" }, expiresAt: epochMs + 9 * hourMs };
+    expect(await current.store.putPlan(again)).toMatchObject({ answer: "OK" });
+    expect(await current.store.getPlan(id)).toMatchObject({ body: { mode: "fork" }, taken: null, results: {} });
+  });
+
+  test("the first word on an item of a batch stands", async () => {
+    const id = await put();
+    expect(await current.store.noteResult(id, 0, { result: "done" })).toEqual({ answer: "OK", now: epochMs });
+    expect(await current.store.noteResult(id, 12, { result: "failed" })).toMatchObject({ answer: "OK" });
+    expect(await current.store.noteResult(id, 0, { result: "failed" })).toMatchObject({ answer: "KNOWN" });
+    expect(await current.store.getPlan(id)).toMatchObject({
+      results: { 0: { result: "done" }, 12: { result: "failed" } },
+    });
+    expect(await current.store.noteResult(fresh("plan"), 0, "done")).toMatchObject({ answer: "ABSENT" });
+  });
+
+  test("an id that could not stand in a key is refused: ID_INVALID", async () => {
+    const refused = { code: "ID_INVALID" };
+    await expect(current.store.getPlan("a:b")).rejects.toMatchObject(refused);
+    await expect(current.store.putPlan({ id: "", body, expiresAt: epochMs + 1 })).rejects.toMatchObject(refused);
+    await expect(take("{x}", "ann", "c1")).rejects.toMatchObject(refused);
+  });
+}
