@@ -297,6 +297,12 @@ export interface DeadLetter extends DeadLetterRef, Pick<Review, "reason" | "mess
   readonly version: number;
 }
 
+/**
+ * What becomes of a letter that was put back by hand: `done`, it goes (also where there was nothing left to do); `refused`, it
+ * is shown again with the reason; `elsewhere`, another worker is to look at it.
+ */
+export type LetterFate = { readonly is: "done" | "elsewhere" } | { readonly is: "refused"; readonly reason: string };
+
 /** Parked runs as failed jobs of a queue. */
 export interface DeadLetters {
   /** Idempotent: a review that is shown stays as it is. */
@@ -304,11 +310,8 @@ export interface DeadLetters {
   remove(letters: readonly DeadLetterRef[]): Promise<void>;
   /** Those shown, at least `limit` from the place `from` on where there are so many, in no order. */
   list(from: number, limit: number): Promise<readonly DeadLetterRef[]>;
-  /**
-   * Shows what is added, and hands on what is put back by hand: `resume` answers why it is refused (it is shown again, with
-   * that), or `null` (it goes).
-   */
-  start(resume: (letter: DeadLetterRef) => Promise<string | null>): Promise<void>;
+  /** Shows what is added, and asks `resume` about what is put back by hand. */
+  start(resume: (letter: DeadLetterRef) => Promise<LetterFate>): Promise<void>;
   /** Stops taking what is put back; resolves when what runs has ended or `graceMs` is over. */
   stop(graceMs: number): Promise<void>;
 }

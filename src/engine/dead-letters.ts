@@ -11,6 +11,7 @@ import {
   type DeadLetterRef,
   type DeadLetters,
   type Judged,
+  type LetterFate,
   type Machine,
   parkedListing,
   type Resume,
@@ -18,7 +19,9 @@ import {
   type RunRef,
   resumeOf,
   runKey,
+  structureName,
 } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
 import { type EngineContext, trouble, wake } from "./context.ts";
 
 /** Parked runs, and letters, that one sweep looks at; the next one goes on where it ended. */
@@ -28,6 +31,8 @@ const snapshotTries = 10;
 /** Who a verb comes from that was asked for by putting a job back. */
 const by = "dead-letter";
 const reason = "its job in the queue dead-letter was put back by hand";
+
+const done: LetterFate = { is: "done" };
 
 export interface DeadLetterDeskOptions {
   readonly context: EngineContext;
@@ -100,29 +105,45 @@ export class DeadLetterDesk {
   }
 
   async #over(letters: readonly DeadLetterRef[]): Promise<readonly DeadLetterRef[]> {
-    const { store } = this.#options.context;
-    const records = await Promise.all(letters.map(({ run }) => store.read(run)));
-    return letters.filter(({ review }, at) => records[at]?.review?.n !== review);
+    const areOver = await Promise.all(letters.map((letter) => this.#isOver(letter)));
+    return letters.filter((_, at) => areOver[at]);
+  }
+
+  async #isOver({ run, review }: DeadLetterRef): Promise<boolean> {
+    try {
+      const record = await this.#options.context.store.read(run);
+      return record?.review?.n !== review;
+    } catch (error) {
+      // One that cannot be read hides none of the others, and stays where people look.
+      if (error instanceof RepriseError && error.code === "RECORD_CORRUPT") return false;
+      throw error;
+    }
   }
 
   // ---- what was put back by hand
 
-  /** Why it is refused; `null`: it was done, or there is nothing left to do. */
-  async #resume(letter: DeadLetterRef): Promise<string | null> {
+  async #resume(letter: DeadLetterRef): Promise<LetterFate> {
     const judged = await this.#judged(letter.run);
-    if (judged === null) return null;
+    if (judged === null) return done;
     const resume = resumeOf(judged, letter.review, reason);
     switch (resume.does) {
       case "over":
-        return null;
+        return done;
       case "refuse":
-        return resume.reason;
+        return (await this.#isForOthers(judged)) ? { is: "elsewhere" } : { is: "refused", reason: resume.reason };
       case "act":
         return await this.#act(letter, resume.verb);
     }
   }
 
-  async #act({ run, review }: DeadLetterRef, verb: Extract<Resume, { does: "act" }>["verb"]): Promise<string | null> {
+  /** Can another worker judge it, where this one does not have the saga? */
+  async #isForOthers({ machine, record }: Judged): Promise<boolean> {
+    if (machine !== null) return false;
+    const { owners } = await this.#options.context.store.serving();
+    return owners.some(({ serves }) => serves.includes(structureName(record)));
+  }
+
+  async #act({ run, review }: DeadLetterRef, verb: Extract<Resume, { does: "act" }>["verb"]): Promise<LetterFate> {
     const { context } = this.#options;
     const slot = `review:${review}`;
     const commandId = `${by} ${runKey(run)} ${review}`;
@@ -130,14 +151,14 @@ export class DeadLetterDesk {
     switch (answer.answer) {
       case "OK":
         await wake(context, answer.wake);
-        return null;
+        return done;
       case "TAKEN":
-        return `${answer.by} has already decided on this review`;
+        return { is: "refused", reason: `${answer.by} has already decided on this review` };
       case "DUP":
       case "GONE":
       case "ENDED":
       case "ABSENT":
-        return null;
+        return done;
     }
   }
 

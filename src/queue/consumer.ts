@@ -170,7 +170,7 @@ function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
 export function openWorker(
   { connection, namespace, onTrouble }: WorkersOptions,
   { name, lane }: { readonly name: string; readonly lane: number },
-  handle: (job: Job) => Promise<void>,
+  handle: (job: Job, token?: string) => Promise<void>,
   own: Pick<WorkerOptions, "concurrency" | "limiter" | "removeOnFail">,
 ): Worker {
   const worker = new Worker(name, handle, {

@@ -7,14 +7,17 @@
  * by hand. M3 only what had failed before was put back by hand: a worker that died over a job (stalled) asks for nothing.
  * M4 nothing here says anything about a run; a job that is lost is added again.
  */
-import type { ConnectionOptions, Job, JobsOptions } from "bullmq";
-import type { Consumer, DeadLetter, DeadLetterRef, DeadLetters } from "../core/index.ts";
+import { setTimeout as pass } from "node:timers/promises";
+import { type ConnectionOptions, type Job, type JobsOptions, WaitingError } from "bullmq";
+import type { Consumer, DeadLetter, DeadLetterRef, DeadLetters, LetterFate } from "../core/index.ts";
 import { consumerOver, openWorker } from "./consumer.ts";
 import { deadLetterQueue, letterJobId, parseLetterJob, stepLane } from "./jobs.ts";
 import { openQueues, type QueuesOptions } from "./queues.ts";
 
 /** Letters looked at by one process at once. */
 const concurrency = 10;
+/** A letter for another worker is kept this long: whoever put it back takes it again as likely as not. */
+const passOnMs = 100;
 /** Where a letter may be: shown, or on its way there. */
 const places = ["failed", "wait", "prioritized", "delayed", "active"] as const;
 
@@ -69,13 +72,22 @@ function jobOf(letter: DeadLetter) {
   return { name: saga, data: { ...run, saga, version, review, reason, message, since, verbs }, opts };
 }
 
-function handler(resume: (letter: DeadLetterRef) => Promise<string | null>) {
-  return async (job: Job): Promise<void> => {
+function handler(resume: (letter: DeadLetterRef) => Promise<LetterFate>) {
+  return async (job: Job, token?: string): Promise<void> => {
     const letter = parseLetterJob(job.id);
     if (letter === null) throw failure("this job stands for no parked run of Reprise");
     if (!isPutBack(job)) throw failure(String((job.data as Partial<DeadLetter>).message ?? "this run is parked"));
-    const refusal = await resume(letter);
-    if (refusal !== null) throw failure(refusal);
+    const fate = await resume(letter);
+    switch (fate.is) {
+      case "done":
+        return;
+      case "refused":
+        throw failure(fate.reason);
+      case "elsewhere":
+        await pass(passOnMs);
+        await job.moveToWait(token ?? "");
+        throw new WaitingError();
+    }
   };
 }
 

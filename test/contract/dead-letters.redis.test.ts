@@ -55,7 +55,7 @@ function refusing() {
   const asked: string[] = [];
   const resume = async ({ run, review }: DeadLetterRef) => {
     asked.push(`${run.id} ${review}`);
-    return "nobody knows";
+    return { is: "refused", reason: "nobody knows" } as const;
   };
   return { asked, resume };
 }
@@ -126,7 +126,7 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("dead letters over 
 
   test("a request that is done takes the letter away, and leaves nothing behind", async () => {
     const { letters, failed, counts } = await bench();
-    await letters.start(async () => null);
+    await letters.start(async () => ({ is: "done" }));
     await letters.add([letter("r1")]);
     await (await failed("acme~r1~1")).retry();
     await until(async () => Object.values(await counts()).every((count) => count === 0));
@@ -138,6 +138,17 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("dead letters over 
     await letters.add([letter("r1")]);
     await (await failed("acme~r1~1")).retry();
     await until(async () => (await failed("acme~r1~1")).failedReason === "the store is away");
+  });
+
+  test("a request that is for another worker comes to it, and is still a request", async () => {
+    const { make, letters, failed, counts } = await bench();
+    const other = make();
+    await letters.start(async () => ({ is: "elsewhere" }));
+    await letters.add([letter("r1"), letter("r2")]);
+    const jobs = [await failed("acme~r1~1"), await failed("acme~r2~1")];
+    await other.start(async () => ({ is: "done" }));
+    for (const job of jobs) await job.retry();
+    await until(async () => Object.values(await counts()).every((count) => count === 0));
   });
 
   test("two who put the same letter back make one request", async () => {

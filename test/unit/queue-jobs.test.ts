@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseStepJob, parseWakeJob, stepJobId, wakeJobId } from "../../src/queue/jobs.ts";
+import { letterJobId, parseLetterJob, parseStepJob, parseWakeJob, stepJobId, wakeJobId } from "../../src/queue/jobs.ts";
 
 const runs = [
   { tenant: "default", id: "order-1" },
@@ -13,6 +13,9 @@ describe("a job's id", () => {
     const id = wakeJobId({ run, wake: 12 });
     expect(id).not.toContain(":");
     expect(parseWakeJob(id)).toEqual(run);
+    const letter = { run, review: 3 };
+    expect(letterJobId(letter)).not.toContain(":");
+    expect(parseLetterJob(letterJobId(letter))).toEqual(letter);
     for (const side of ["action", "undo"] as const) {
       const job = { run, seq: 3, send: 14, side, queue: "gpu", priority: 5 };
       expect(parseStepJob(stepJobId(job), "gpu", 5)).toEqual(job);
@@ -38,6 +41,7 @@ describe("a job's id", () => {
     (id) => {
       expect(parseWakeJob(id)).toBeNull();
       expect(parseStepJob(id, "gpu", 0)).toBeNull();
+      expect(parseLetterJob(id)).toBeNull();
     },
   );
 });

@@ -24,8 +24,9 @@ if priority ~= '' then call('HSET', run, 'q', priority) end
 call('RPUSH', log, entry)
 for i = 11, #ARGV do call('RPUSH', KEYS[10], ARGV[i]) end
 for i = #ARGV > 10 and 11 or 10, #KEYS do
-  call('ZADD', KEYS[i], created, KEYS[i]:find('}:by:', 1, true) and id or member)
-  local structure = KEYS[i]:match('^%b{}:open:(.+)')
+  local own = KEYS[i]:find('}:by:', 1, true)
+  call('ZADD', KEYS[i], created, own and id or member)
+  local structure = not own and KEYS[i]:match('}:open:(.+)')
   if structure then call('SADD', structures, structure) end
 end
 if waits then

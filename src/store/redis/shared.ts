@@ -51,7 +51,7 @@ export async function serving(wire: Wire, serves: string): Promise<Serving> {
   );
   return {
     open: structures.filter((_, at) => (counts[at] ?? 0) > 0),
-    owners: registered.map((owner) => ({ owner, serves: (kept[owner] ?? "").split(separator) })),
+    owners: registered.map((owner) => ({ owner, serves: (kept[owner] ?? "").split(separator).filter(Boolean) })),
   };
 }
 

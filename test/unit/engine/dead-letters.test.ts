@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { connectedClient } from "../../../src/client/index.ts";
 import type { DeadLetter, DeadLetterRef, DeadLetters } from "../../../src/core/index.ts";
+import { RepriseError } from "../../../src/errors.ts";
 import { absent, cannotTell, happened, notApplied, type ProbeAnswer, saga, step } from "../../../src/saga/index.ts";
 import { aCommit, aCreate, aLease } from "../../support/records.ts";
 import { benchTop } from "./bench-top.ts";
@@ -43,7 +44,11 @@ function letterBox() {
     away: (is: boolean) => {
       isAway = is;
     },
-    putBack: (id: string, review = 1) => resume({ run: { tenant: "default", id }, review }),
+    /** Why it was refused; `null`: it was done; `elsewhere`. */
+    putBack: async (id: string, review = 1) => {
+      const fate = await resume({ run: { tenant: "default", id }, review });
+      return fate.is === "refused" ? fate.reason : fate.is === "done" ? null : fate.is;
+    },
   };
 }
 
@@ -168,6 +173,23 @@ describe("a sweep", () => {
     expect(box.shown()).toEqual(["r1 1"]);
   });
 
+  test("leaves the letter of a run that cannot be read, and sees to the others", async () => {
+    const { client, clock, shop, worker, box, ports } = setup();
+    await worker({ letters: box.letters }).start();
+    await client.start(shop, {}, { id: "r1" });
+    await clock.advance(100);
+    const open = box.letter("r1 1") as DeadLetter;
+    const named = (id: string): DeadLetter => ({ ...open, run: { tenant: "default", id } });
+    await box.letters.add([named("damaged"), named("never-there")]);
+    const { read } = ports.store;
+    ports.store.read = (run) =>
+      run.id === "damaged"
+        ? Promise.reject(new RepriseError("RECORD_CORRUPT", "it cannot be read"))
+        : read.call(ports.store, run);
+    await clock.advance(1.3 * sweepMs);
+    expect(box.shown()).toEqual(["r1 1", "damaged 1"]);
+  });
+
   test("goes through very many in turns, both ways", async () => {
     const { clock, store, worker, box } = setup();
     const review = {
@@ -249,13 +271,17 @@ describe("a letter that is put back", () => {
     expect(calls.filter((call) => call === "send")).toEqual(["send", "send"]);
   });
 
-  test("is refused where this worker does not have the saga", async () => {
+  test("is for another worker where this one does not have the saga, and refused where nobody has it", async () => {
     const { client, clock, shop, mail, worker, box, statusOf } = setup();
     const first = worker();
     await first.start();
     await client.start(shop, {}, { id: "r1" });
     await clock.advance(100);
     await worker({ serve: [mail], letters: box.letters }).start();
+    expect(await box.putBack("r1")).toBe("elsewhere");
+    const stopped = first.stop();
+    await clock.advance(20_000);
+    await stopped;
     expect(await box.putBack("r1")).toContain("it cannot go on here (BLOCKED): the saga is not here: shop version 1");
     expect(await statusOf("r1")).toBe("needs_review");
   });
