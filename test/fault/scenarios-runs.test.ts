@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { foldLog, machineOf } from "../../src/core/index.ts";
 import { RepriseError, type Saga, saga, stepsFor } from "../../src/index.ts";
 import { FakeWorld, type ServiceProfile, type WorldClient } from "../../src/testing/index.ts";
+import { withStoreAt } from "../support/agreed.ts";
+import { leaveEvidence } from "../support/evidence.ts";
 import { settings } from "../support/fault-plan.ts";
 import { owned, spawnProgram } from "../support/processes.ts";
 import { effectsOf, until } from "../support/top.ts";
@@ -233,6 +236,40 @@ describe("what a run was handed over", () => {
       { top, sagas, runs: ["r1"] },
       { checks: ["named what differs, and what to do"], refusal: { code: "STRUCTURE_CHANGED", message } },
     );
+  });
+
+  test("R088 is damaged for one run alone: it is named with what cannot be read, a changed log does not fold, all others go on", async () => {
+    const top = open();
+    await top.worker();
+    const ids = ["snapshot", "history", ...numbered(10)];
+    await Promise.all(ids.map((id) => top.client.start(parcel, { id }, { id })));
+    await until(async () => (await Promise.all(ids.map((id) => top.client.run(id).get()))).every(isWaiting));
+    const key = (of: string, id: string) => `{reprise:${top.namespace}:0}:${of}:default:${id}`;
+    const text = String(await here.redis.ask("GET", key("rec", "snapshot")));
+    await here.redis.ask("SET", key("rec", "snapshot"), text.replace('"', "'"));
+    const log = await top.client.run("history").log();
+    const digest = log.at(-1)?.digest ?? "";
+    const entry = String(await here.redis.ask("LINDEX", key("log", "history"), "-1"));
+    const other = (digest.startsWith("A") ? "B" : "A") + digest.slice(1);
+    await here.redis.ask("LSET", key("log", "history"), "-1", entry.replace(digest, other));
+    await Promise.all(ids.slice(1).map((id) => top.client.run(id, { saga: parcel }).signal("GO", {})));
+    await Promise.all(numbered(10).map((id) => top.client.run(id).result({ timeout: "20s" })));
+    const { unreadable } = await top.client.list();
+    expect(unreadable).toMatchObject([{ id: "snapshot", message: expect.stringContaining("cannot be read") }]);
+    const damaged = top.client.run("snapshot");
+    const error = await damaged.get().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "RECORD_CORRUPT", details: { run: "default:snapshot" } });
+    const problem = await withStoreAt(here.place, top.namespace, async (store) => {
+      const run = { tenant: "default", id: "history" };
+      const [record, rows, entries] = await Promise.all([store.read(run), store.ledger(run), store.log(run)]);
+      if (record === null) throw new Error("the run is gone");
+      return foldLog(machineOf(parcel.spec), { record, rows }, entries).find((each) => each.problem !== null);
+    });
+    expect(problem).toMatchObject({ revision: log.length, problem: expect.stringContaining("its digest is") });
+    const { arrivals, effects } = top.world.service("send").counts();
+    const refusal = { code: "RECORD_CORRUPT", message: String((error as Error).message) };
+    const checks = [`one record and one entry changed by a byte, ${effects} others completed`];
+    leaveEvidence("R088", { arrivals, effects, checks, refusal });
   });
 
   test("R011 by a child process that is killed is in doubt, and asked for again: no job stays active for ever", async () => {
