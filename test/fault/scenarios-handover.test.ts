@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { foldLog, machineOf } from "../../src/core/index.ts";
-import { RepriseError, type Saga, saga } from "../../src/index.ts";
+import { createClient, RepriseError, type Saga, saga } from "../../src/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { withStoreAt } from "../support/agreed.ts";
 import { leaveEvidence } from "../support/evidence.ts";
@@ -88,6 +88,13 @@ describe("what a run was handed over", () => {
     expect([registered === hash, Array.isArray(differences) && differences.length > 0]).toEqual([false, true]);
     const { message } = refused as RepriseError;
     expect(message).toContain("Raise its version");
+    const elsewhere = createClient({ ...here.place, namespace: top.namespace, sagas: [changed] });
+    onTestFinished(() => elsewhere.close());
+    const { verdict, reasons } = await elsewhere.run("r1").verdict();
+    expect([verdict, reasons]).toEqual([
+      "BLOCKED",
+      [`the saga is not here: parcel version 1 with structure ${registered}`],
+    ]);
     await top.worker();
     await run.signal("GO", {});
     await run.result({ timeout: "20s" });
