@@ -63,20 +63,22 @@ describe("a store that knows less than a worker remembers", () => {
       initial: "hold",
       states: { hold: { on: { GO: "work" } }, work: { invoke: { src: "a", onDone: "hold" } } },
     };
-    const play = new Play(played(machine, [call("a")], { events: ["GO"] }));
+    const play = new Play(played(machine, [call("a")], { events: ["GO", "LATER"] }));
     const old = play.run;
     const log = play.log.length;
     play.event("GO", {}, "first");
-    const known = remembered(play);
+    const waiting = { slot: "event:waiting", position: 3, commandId: "m3", at: play.now, by: "ops" } as const;
+    const early = { ...waiting, body: { type: "event", event: "LATER", payload: {} } as const };
+    const known = remembered(play, { run: { ...play.run, inbox: [early] } });
     const first = { slot: "event:first", commandId: "m1", at: play.now, by: "ops" } as const;
     const body = { type: "event", event: "GO", payload: {} } as const;
     play.advance(1_000);
     const late = { ...first, slot: "event:late", position: 2, commandId: "m9", at: play.now, body };
-    play.run = { ...old, inbox: [{ ...first, position: 1, body }, late] };
+    play.run = { ...old, inbox: [{ ...first, position: 1, body }, late, early] };
     play.log.length = log;
     play.inFlight.clear();
     find(play, known);
-    expect(play.run.inbox.map(({ slot }) => slot)).toEqual(["event:late"]);
+    expect(play.run.inbox.map(({ slot }) => slot)).toEqual(["event:late", "event:waiting"]);
     expect(play.run.record.snapshot?.value).toBe("work");
   });
 
