@@ -1,0 +1,22 @@
+/** Every program in the documentation compiles as it stands; those that no other test runs are run here. */
+import { afterAll, expect, it } from "vitest";
+import { type PageName, pages } from "../support/doc-pages.ts";
+import { compiled, docPage } from "../support/doc-program.ts";
+import { owned } from "../support/processes.ts";
+import { startRedisServer } from "../support/redis-server.ts";
+
+const { own, release } = owned();
+afterAll(release);
+
+it("the programs of all pages are the ones that are known, and compile", async () => {
+  const names = Object.keys(pages) as readonly PageName[];
+  const opened = names.map((name) => own(docPage(name)));
+  expect(opened.map(({ programs }) => programs)).toEqual(names.map((name) => pages[name].programs));
+  expect(await compiled(opened)).toBe("");
+});
+
+it("the agent sends one mail, however often and in whatever words it asks", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("agents"));
+  expect(await page.output("agent.ts", { REDIS_URL: redis.url })).toBe("m-1 m-1 true 1\n");
+});

@@ -1,0 +1,93 @@
+/**
+ * The pages of documentation that hold programs, and what each leaves to its reader. Every program is compiled (docs.test.ts)
+ * and run as it stands.
+ */
+
+/** A bank and a post office. */
+const services = `
+import { appendFileSync } from "node:fs";
+const book = process.env["WORLD_BOOK"] ?? "";
+const charges = new Map<string, string>();
+export const services = {
+  payments: {
+    async charge(input: { orderId: string; cents: number }, key: string) {
+      const chargeId = charges.get(key) ?? \`ch-\${input.orderId}\`;
+      if (!charges.has(key)) appendFileSync(book, \`charge \${input.orderId} \${input.cents}\\n\`);
+      charges.set(key, chargeId);
+      return { chargeId };
+    },
+    async find(key: string) {
+      return charges.get(key);
+    },
+    async refund(chargeId: string, _key: string) {
+      appendFileSync(book, \`refund \${chargeId}\\n\`);
+    },
+  },
+  mail: {
+    async send(text: string) {
+      appendFileSync(book, \`mail \${text}\\n\`);
+    },
+  },
+};
+export type Services = typeof services;
+`;
+
+/** An order whose mail breaks off, and a worker. The world is a file with a line for each mail. */
+const order = `
+import { appendFileSync } from "node:fs";
+import { saga, step } from "reprise";
+import { z } from "zod";
+const mail = step("mail", {
+  input: z.object({ to: z.string() }),
+  output: z.object({ messageId: z.string() }),
+  effect: "once",
+  action: ({ input }) => {
+    appendFileSync(process.env["WORLD_BOOK"] ?? "", \`mail \${input.to}\\n\`);
+    throw new Error("the connection broke");
+  },
+  noCompensation: "a mail that was read cannot be unread",
+});
+export const order = saga("order", { version: 1, input: z.object({ to: z.string() }) })
+  .step(mail, ({ input }) => input)
+  .build({ output: ({ results }) => results.mail.messageId });
+`;
+const worker = `
+import { createClient, createWorker } from "reprise";
+import { order } from "./order.ts";
+const redis = process.env["REDIS_URL"];
+const client = createClient({ redis, sagas: [order] });
+await client.start(order, { to: "a@example.com" }, { id: "o-1" });
+await client.close();
+const worker = createWorker({ redis, sagas: [order] });
+process.once("SIGTERM", () => void worker.stop().then(() => process.exit(0)));
+if (process.env["SERVE"] !== undefined) await worker.start();
+console.log("ready");
+`;
+
+/** A bank, which notes every charge. */
+const bank = `
+import { appendFileSync } from "node:fs";
+export const bank = {
+  async charge(key: string, cents: number, _signal: AbortSignal): Promise<string | null> {
+    appendFileSync(process.env["WORLD_BOOK"] ?? "", \`\${key} \${cents}\\n\`);
+    return cents > 9_999 ? null : \`ch-\${key}\`;
+  },
+  async find(_key: string): Promise<string | null> {
+    return null;
+  },
+};
+`;
+
+export const pages = {
+  readme: { path: "README.md", programs: ["order.ts", "worker.ts", "app.ts"], others: { "services.ts": services } },
+  idempotency: { path: "docs/idempotency.md", programs: ["charges.ts"], others: { "bank.ts": bank } },
+  inbox: {
+    path: "docs/inbox.md",
+    programs: ["inbox.ts", "answer.ts", "letters.ts"],
+    others: { "order.ts": order, "worker.ts": worker },
+  },
+  artifacts: { path: "docs/artifacts.md", programs: ["archive.ts"], others: {} },
+  agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
+} as const;
+
+export type PageName = keyof typeof pages;
