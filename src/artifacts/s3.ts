@@ -8,7 +8,8 @@ import type { ArtifactKey, Artifacts } from "../core/index.ts";
 import { pathOf, unavailable } from "./keys.ts";
 
 const defaultTimeoutMs = 5_000;
-const shownChars = 200;
+/** So much of an answer is looked at, and shown. */
+const shownChars = 300;
 
 export interface S3ArtifactsOptions {
   readonly bucket: string;
@@ -61,7 +62,7 @@ export function s3Artifacts(options: S3ArtifactsOptions): Artifacts {
       const what = "could not be fetched";
       const answer = await ask(key, what, { method: "GET" });
       if (answer.status === 200) return answer.body;
-      if (answer.status === 404 && !textOf(answer).includes("NoSuchBucket")) return null;
+      if (answer.status === 404 && textOf(answer).includes("NoSuchKey")) return null;
       throw unavailable(what, key, said(answer, endpoint));
     },
   };

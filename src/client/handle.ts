@@ -21,7 +21,7 @@ import {
 } from "../core/index.ts";
 import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
-import { checkedDuration, checkedId, checkedJson } from "./checks.ts";
+import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { judgedRun } from "./judged.ts";
@@ -79,8 +79,8 @@ export interface RunHandle<Output = unknown, Events = unknown> {
    * Throws INPUT_INVALID, ID_INVALID.
    */
   plan(options: PlanOptions): Promise<ReplayPlan>;
-  /** What undoing it would do, row by row, in that order. Throws SAGA_UNKNOWN. */
-  unwindPreview(): Promise<UnwindPreview>;
+  /** What undoing it, or going back to a savepoint, would do, row by row, in that order. Throws SAGA_UNKNOWN, INPUT_INVALID. */
+  unwindPreview(options?: { readonly to?: string }): Promise<UnwindPreview>;
   /** Sends an event; kept until a state takes it. Throws EVENT_UNKNOWN, EVENT_INVALID, RUN_ENDED. */
   signal<Name extends keyof EventPayloads<Events> & string>(
     event: Name,
@@ -175,10 +175,12 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return plan(this.#connection, this.#ref, options);
   }
 
-  async unwindPreview(): Promise<UnwindPreview> {
+  async unwindPreview({ to }: { readonly to?: string } = {}): Promise<UnwindPreview> {
     const judged = await this.#judged();
-    const preview = unwindPreview(judged);
-    const { saga, version } = judged.record;
+    const { saga, version, savepoints } = judged.record;
+    const savepoint = savepoints.find(({ state }) => state === to);
+    if (to !== undefined && savepoint === undefined) throw invalid("INPUT_INVALID", "to", `it has no savepoint ${to}`);
+    const preview = unwindPreview(judged, savepoint);
     if (preview === null) throw this.#connection.unknownStructure(saga, version);
     return preview;
   }

@@ -53,6 +53,14 @@ export interface Operator {
   /** Throw away the event that the machine cannot take. */
   discard(options: VerbOptions & { readonly reason: string }): Promise<void>;
   /**
+   * Go back to a state tagged `savepoint` (`RunView.savepoints` names those that were entered): what came after it is undone,
+   * and the run goes on from there. Refused in the run's log, which is parked again, where a point of no return was passed
+   * since or an effect that stays would be made again, unless `despite`.
+   */
+  rewind(
+    options: VerbOptions & { readonly to: string; readonly reason: string; readonly despite?: boolean },
+  ): Promise<void>;
+  /**
    * Undo the run instead of answering. Where a point of no return was passed it is parked with that question first, and the
    * same verb on that review undoes what can be undone.
    */
@@ -68,6 +76,8 @@ export function operatorOf(connection: Connection, run: RunRef): Operator {
     resolve: (resolution, options) => act(resolveCommand(resolution), options),
     retry: (options) => act({ verb: "retry", input: options.input, reason: options.reason }, options),
     skip: (options) => act({ verb: "skip", reason: options.reason }, options),
+    rewind: ({ to, despite = false, ...options }) =>
+      act({ verb: "rewind", to, reason: options.reason, despite }, options),
     discard: (options) => act({ verb: "discard", reason: options.reason }, options),
     compensate: (options) => act({ verb: "compensate", reason: options.reason }, options),
     close: (options) => act({ verb: "close", reason: options.reason }, options),

@@ -29,6 +29,8 @@ export type RunView = Pick<
   readonly state: RunRecord["input"];
   /** Values of the run itself that are kept outside the store and cannot be had: a reference stands in their place. */
   readonly missing: readonly MissingValue[];
+  /** Ids of the states to which it can go back (`operator.rewind`), oldest first. */
+  readonly savepoints: readonly string[];
 };
 
 export function viewOf(record: RunRecord): RunView {
@@ -36,7 +38,9 @@ export function viewOf(record: RunRecord): RunView {
   const { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt, snapshot } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
   const when = { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt };
-  return { ...what, ...when, state: snapshot?.value ?? null, missing: missingIn(record, []) };
+  const savepoints = record.savepoints.map((savepoint) => savepoint.state);
+  const missing = missingIn(record, []);
+  return { ...what, ...when, state: snapshot?.value ?? null, savepoints, missing };
 }
 
 /** A ledger row with the operation ids it is known by outside. */

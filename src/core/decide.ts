@@ -18,6 +18,7 @@ import { grantDue } from "./grant.ts";
 import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { keepProgress } from "./progress.ts";
+import { goOnFromSavepoint } from "./rewind.ts";
 import { takeRemembered } from "./rollback.ts";
 import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -69,6 +70,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     interruptions: 0,
     replays: input.replays ?? 0,
     replayOf: input.replayOf ?? null,
+    savepoints: [],
     seen: 0,
     attributes: {},
     bytes: sizeOf(input.input),
@@ -160,6 +162,7 @@ function takeRound(draft: Draft): boolean {
   }
   if (record.unwind === null) goForward(draft);
   if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
+  goOnFromSavepoint(draft);
   return takeNext(draft) || fireTimer(draft) || takeUndo(draft) || draft.writes !== writes;
 }
 

@@ -6,6 +6,7 @@
  * Only a pure machine can be folded: one whose guards or assigns look at a clock or draw lots ends elsewhere.
  */
 import type { Json } from "../saga/index.ts";
+import { MissingArtifact, missingIn } from "./artifacts.ts";
 import { entryDigest } from "./digest.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
 import type { ForkStart, LogEntry, Row, RunRecord, StartTimer, Taken } from "./run.ts";
@@ -30,6 +31,10 @@ export interface Step {
 
 /** The snapshots a log leads to, one an entry. After the first problem nothing more is said. */
 export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[]): readonly Step[] {
+  if (missesValues(run)) {
+    const nothing = { snapshot: null, asked: 0, waits: [], timers: [], problem: "values of the run are missing" };
+    return log.slice(0, 1).map(({ revision }) => ({ revision, ...nothing }));
+  }
   const replay = new Replay(machine, run);
   const steps: Step[] = [];
   let digest = run.record.hash;
@@ -40,6 +45,10 @@ export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[])
     digest = entry.digest;
   }
   return steps;
+}
+
+function missesValues({ record, rows }: Folded): boolean {
+  return record.input instanceof MissingArtifact || missingIn(null, rows).length > 0;
 }
 
 function digestProblem(previous: string, entry: LogEntry, snapshot: MachineState | null): string | null {
@@ -61,6 +70,8 @@ class Replay {
   readonly #run: Folded;
   readonly #lines: Line[] = [];
   readonly #waits = new Set<number>();
+  /** Where it has stood. */
+  readonly #past: MachineState[] = [];
   readonly #timers = new Map<string, StartTimer>();
   snapshot: MachineState | null = null;
 
@@ -74,6 +85,7 @@ class Replay {
   /** A fork began where the other run stood: its first rows are that one's, told or asked for already. */
   #startAt({ snapshot, rows, waits, timers }: ForkStart): void {
     this.snapshot = snapshot;
+    this.#past.push(snapshot);
     for (const { seq, invoke, step, output, told, abandoned } of this.#run.rows.slice(0, rows)) {
       const isLive = waits.includes(seq);
       const wasTold = isLive || told === "nothing" ? null : told;
@@ -118,6 +130,8 @@ class Replay {
         // A row that the machine knows nothing of.
         if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });
         return null;
+      case "rewound":
+        return this.#rewind(taken.start);
       default:
         return null;
     }
@@ -152,6 +166,29 @@ class Replay {
     return null;
   }
 
+  /** Back where it stood once; what came after counts no more, and what it waited for then is asked for anew. */
+  #rewind({ snapshot, rows, waits, timers }: ForkStart): string | null {
+    const known = JSON.stringify(snapshot);
+    if (!this.#past.some((past) => JSON.stringify(past) === known)) return "it never stood where it went back to";
+    this.snapshot = snapshot;
+    const asked = waits.map((seq) => this.#lines[seq - 1] as Line);
+    for (const [at, line] of this.#lines.entries()) {
+      if (at < rows && !waits.includes(at + 1) && !line.abandoned) continue;
+      line.told = null;
+      line.abandoned = true;
+    }
+    this.#waits.clear();
+    this.#timers.clear();
+    for (const timer of timers) this.#timers.set(timer.id, timer);
+    for (const line of asked) this.#ask(line);
+    return null;
+  }
+
+  #ask({ invoke, step }: Pick<Line, "invoke" | "step">): void {
+    this.#lines.push({ invoke, step, output: null, told: null, abandoned: false });
+    this.#waits.add(this.#lines.length);
+  }
+
   #feed(event: MachineEvent): string | null {
     if (this.snapshot === null) return "the machine was moved before it had begun";
     return this.#apply(this.#machine.transition(this.snapshot, event, this.#view()));
@@ -160,10 +197,10 @@ class Replay {
   #apply(turn: Turn): string | null {
     if (!turn.ok) return `the machine refuses it (${turn.where}: ${turn.defect})`;
     this.snapshot = turn.state;
+    this.#past.push(turn.state);
     for (const effect of turn.effects) {
       if (effect.type === "start") {
-        this.#lines.push({ invoke: effect.invoke, step: effect.step, output: null, told: null, abandoned: false });
-        this.#waits.add(this.#lines.length);
+        this.#ask(effect);
       } else if (effect.type === "timer") this.#setTimer(effect);
       else if (effect.type === "timer_cancel") this.#timers.delete(effect.id);
     }

@@ -118,7 +118,7 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
 
 /** It happened in the other run, which answers for it. */
 function kept({ namespace, record }: Judged, row: Row): Row {
-  if (row.call.state !== "succeeded") return row;
+  if (row.call.state !== "succeeded" || row.undo?.state === "done") return row;
   const known = operationId(namespace, record, row);
   return { ...row, undo: { state: "kept", call: null, reason: `it belongs to run ${record.id} (${known})` } };
 }

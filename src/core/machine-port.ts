@@ -82,6 +82,8 @@ export interface Machine {
   accepts(state: MachineState, event: MachineEvent, view: MachineView): "taken" | "forbidden" | "ignored";
   /** Names of events with a schema in `saga.events` that some transition of the present states takes (guards aside). */
   awaited(state: MachineState, view: MachineView): readonly string[];
+  /** Ids of the active states tagged `savepoint`. */
+  savepoints(state: MachineState): readonly string[];
   /** A stored state that today's machine cannot hold any more: why. `null`: it restores. */
   blocked(state: MachineState): string | null;
 }

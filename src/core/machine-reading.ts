@@ -1,6 +1,6 @@
 /**
  * What can be read off a set of active states: where a machine stands, what it waits for, how it has ended.
- * Owns: the meaning of `unwind` tags and of forbidden transitions. Invariant: nothing of the user's is called here.
+ * Owns: the meaning of the tags `unwind` and `savepoint`, and of forbidden transitions. Invariant: nothing of the user's is called here.
  */
 import type { AnyMachineSnapshot, AnyStateNode } from "xstate";
 import type { Turn } from "./machine-port.ts";
@@ -10,6 +10,9 @@ type Ended = NonNullable<Extract<Turn, { ok: true }>["ended"]>;
 /** The tag of a final state that fails the run and has undone what was done. */
 const unwindTag = "unwind";
 
+/** The tag of a state to which an unwind may go back. */
+const savepointTag = "savepoint";
+
 /** How a machine has ended that is done. */
 export function endOf(snapshot: AnyMachineSnapshot): Ended {
   const { root } = snapshot.machine;
@@ -17,6 +20,11 @@ export function endOf(snapshot: AnyMachineSnapshot): Ended {
   const unwinding = finals.find(({ tags }) => tags.includes(unwindTag));
   if (unwinding !== undefined) return { how: "unwind", at: unwinding.id };
   return { how: "completed", at: (root.type === "parallel" ? root : (finals[0] ?? root)).id };
+}
+
+/** May an unwind end where this state was entered? */
+export function isSavepoint({ tags }: AnyStateNode): boolean {
+  return tags.includes(savepointTag);
 }
 
 /** A final child of the root, or of a region of a parallel root. */

@@ -12,7 +12,7 @@ import { type Blueprint, blueprintOf, record } from "./machine-blueprint.ts";
 import { newRecording, noteStop, type Recording } from "./machine-effects.ts";
 import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
-import { doesSomething, endOf } from "./machine-reading.ts";
+import { doesSomething, endOf, isSavepoint } from "./machine-reading.ts";
 import { type Before, contextOf, restore, skeletonOf, store, wordsOf } from "./machine-state.ts";
 
 const machines = new WeakMap<SagaSpec, Machine>();
@@ -28,6 +28,7 @@ export function machineOf(saga: SagaSpec): Machine {
     transition: (state, event, view) => transition(blueprint, state, event, view),
     accepts: (state, event, view) => accepts(blueprint, state, event, view),
     awaited: (state) => awaited(blueprint, state),
+    savepoints: hasSavepoints(blueprint) ? (state) => savepoints(blueprint, state) : () => [],
     blocked: (state) => blocked(blueprint, state),
   };
   machines.set(saga, machine);
@@ -56,6 +57,17 @@ function awaited(blueprint: Blueprint, state: MachineState): readonly string[] {
     // Blocked: it waits for no event, but for another machine.
     return [];
   }
+}
+
+/** Sagas without such states pay nothing for those that have them. */
+function hasSavepoints({ nodes }: Blueprint): boolean {
+  return [...nodes.values()].some(isSavepoint);
+}
+
+function savepoints(blueprint: Blueprint, state: MachineState): readonly string[] {
+  if (state.status !== "active") return [];
+  const { _nodes } = skeletonOf(blueprint, state.value).snapshot;
+  return _nodes.filter(isSavepoint).map(({ id }) => id);
 }
 
 function initial(blueprint: Blueprint, view: MachineView): Turn {

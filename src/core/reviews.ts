@@ -3,7 +3,7 @@
  * come up when it is answered; so no question is lost, and one that answers itself (`closing.ts`) is taken back.
  *
  * Invariant: V0 every review has a verb that leads out of it: `close` always does, and where the run still goes forward so
- * does `compensate`, which turns it round instead of answering.
+ * do `compensate`, which turns it round instead of answering, and `rewind`, which does so as far as a savepoint.
  */
 import { type Draft, note, type Place, rowAt, specOf, stepOf } from "./draft.ts";
 import { poisonLimit } from "./outcome.ts";
@@ -18,7 +18,8 @@ import { sizeOf } from "./size.ts";
 export function park(draft: Draft, { verbs, ...review }: Omit<Review, "n" | "since">): void {
   const { record } = draft;
   if (record.review !== null) return;
-  const ways: readonly Verb[] = goesForward(draft) ? ["compensate", "close"] : ["close"];
+  const back: readonly Verb[] = record.savepoints.length > 0 ? ["rewind", "compensate"] : ["compensate"];
+  const ways: readonly Verb[] = goesForward(draft) ? [...back, "close"] : ["close"];
   const n = record.reviews + 1;
   record.reviews = n;
   record.review = { ...review, verbs: [...new Set([...verbs, ...ways])], n, since: draft.input.now };

@@ -5,7 +5,7 @@
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
 import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
-import type { Call, IntentWord, Row, RunRef, UndoState } from "./run.ts";
+import type { Call, IntentWord, Row, RunRef, Savepoint, UndoState } from "./run.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
 export type Side = "action" | "undo";
@@ -142,6 +142,11 @@ function isPending(state: UndoState): boolean {
 /** Has the row waited for the owner of its intent as long as it may? */
 export function isImpatient({ call, intent }: Row): boolean {
   return call.state === "claiming" && intent?.state === "busy" && call.nextAt === null;
+}
+
+/** Does a partial unwind leave the row as it is? It was over before the savepoint, and the machine was told of it. */
+export function staysAt(to: Savepoint | undefined, { seq, abandoned }: Row): boolean {
+  return to !== undefined && seq <= to.start.rows && !to.start.waits.includes(seq) && !abandoned;
 }
 
 /** Does the row still owe anything? An effect that the machine has left owes an undoing, or the reason for none. */

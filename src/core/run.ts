@@ -217,7 +217,7 @@ export type ReviewReason =
   | "store_rollback";
 
 /** What a person may do with a parked run. */
-export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "compensate" | "close";
+export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "rewind" | "compensate" | "close";
 
 /** Why a run is parked and what a person may do; present exactly while `status` is `needs_review`. */
 export interface Review {
@@ -255,6 +255,8 @@ export interface Unwind {
   readonly ends: "failed" | "cancelled";
   /** A person has said that it goes back although a point of no return was passed. */
   readonly despitePivot: boolean;
+  /** It ends there, and the run goes on; absent: it undoes everything and ends the run. */
+  readonly to?: Savepoint;
 }
 
 /** Where a run comes from that replays another one. */
@@ -284,6 +286,14 @@ interface Origin {
   readonly plan: string;
   readonly by: string;
   readonly reason: string;
+}
+
+/** A state tagged `savepoint`, as the run last entered it: an unwind may end there. */
+export interface Savepoint {
+  /** Id of the state. */
+  readonly state: string;
+  readonly revision: number;
+  readonly start: ForkStart;
 }
 
 /** The run record: everything about a run but its rows, its log and its inbox. */
@@ -324,6 +334,8 @@ export interface RunRecord {
   readonly replays: number;
   /** The run that this one replays; `null`: it was started for itself. */
   readonly replayOf: ReplayOf | null;
+  /** Where a partial unwind may go back to, oldest first; only of sagas that have such states. */
+  readonly savepoints: readonly Savepoint[];
   /** Highest inbox position looked at. */
   readonly seen: number;
   readonly attributes: Readonly<Record<string, Json>>;
@@ -401,6 +413,8 @@ export type Taken =
       readonly despitePivot?: true;
       readonly plan?: string;
     }
+  /** What came after a savepoint is undone: the machine stands there again, and asks for its steps as new rows. */
+  | { readonly what: "rewound"; readonly state: string; readonly start: ForkStart }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
   | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
 
@@ -490,6 +504,14 @@ export type VerbCommand =
   | { readonly verb: "retry"; readonly input: Json | undefined; readonly reason: string }
   | { readonly verb: "skip"; readonly reason: string }
   | { readonly verb: "discard"; readonly reason: string }
+  | {
+      readonly verb: "rewind";
+      /** Id of a state tagged `savepoint`. */
+      readonly to: string;
+      readonly reason: string;
+      /** Although a point of no return was passed since, or what stays would be made again. */
+      readonly despite: boolean;
+    }
   | { readonly verb: "compensate"; readonly reason: string }
   | { readonly verb: "close"; readonly reason: string };
 

@@ -60,9 +60,7 @@ function answerOf(row: Row, reason: string | null): ToolAnswer {
   if (told === "outcome") return { is: "output", output };
   // What was told as a failure says why it failed.
   if (told === "failure") return { is: "failed", failure: call.error as Failure };
-  const why = told === "nothing" ? "it was withdrawn" : reason;
-  const isOut = call.state === "sent" || call.state === "offered";
-  return why === null || isOut ? { is: "pending" } : { is: "suspended", why };
+  return reason === null || call.state === "sent" ? { is: "pending" } : { is: "suspended", why: reason };
 }
 
 // ---- matching

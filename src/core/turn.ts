@@ -11,6 +11,7 @@ import { addRow, keyOf } from "./new-row.ts";
 import { park } from "./reviews.ts";
 import { hasOutput, isAwaited } from "./rows.ts";
 import type { Cause, Failure, Row } from "./run.ts";
+import { keepSavepoints } from "./savepoints.ts";
 import { overBudget, sizeOf } from "./size.ts";
 import { stopAction } from "./stop.ts";
 import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
@@ -114,12 +115,14 @@ function apply(draft: Draft, turn: Turn, asked: Asked): boolean {
     plans.push(plan);
     bytes = plan.bytes;
   }
+  const before = draft.record.snapshot;
   draft.record.snapshot = turn.state;
   draft.record.bytes = bytes;
   countEntries(draft, turn.entered);
   // What a failing end stops is not abandoned: it is quiesced and undone like everything else.
   const keepsStops = turn.ended === null || turn.ended.how === "completed";
   for (const effect of turn.effects) applyEffect(draft, effect, plans, keepsStops);
+  keepSavepoints(draft, before, turn.state);
   if (turn.ended !== null) end(draft, turn, turn.ended, asked.row);
   return true;
 }

@@ -6,7 +6,7 @@
  * that cannot be seen (regions within regions, one region entered again) the strict order is kept, which is always right.
  */
 import { type Draft, rowAt, stepOf } from "./draft.ts";
-import { isUndone } from "./rows.ts";
+import { isUndone, staysAt } from "./rows.ts";
 import type { Row } from "./run.ts";
 
 /**
@@ -33,7 +33,7 @@ export function visitNext(draft: Draft, visit: (row: Row) => void): ReadonlySet<
 
 function isDone(draft: Draft, seq: number): boolean {
   const row = rowAt(draft, seq);
-  return isUndone(row, stepOf(draft, row));
+  return staysAt(draft.record.unwind?.to, row) || isUndone(row, stepOf(draft, row));
 }
 
 interface Place {

@@ -7,8 +7,8 @@
 import type { StepSpec } from "../saga/index.ts";
 import { operationId } from "./ids.ts";
 import { type Fate, fateOfHappened, fateOfUnknown } from "./owed.ts";
-import { doubtOf, isUndone, mayRepeat, rowIsOpen } from "./rows.ts";
-import type { Call, Row, Undo } from "./run.ts";
+import { doubtOf, isUndone, mayRepeat, rowIsOpen, staysAt } from "./rows.ts";
+import type { Call, Row, Savepoint, Undo } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { mayBePivot } from "./unwind.ts";
 import { latestFirst } from "./unwind-order.ts";
@@ -43,11 +43,12 @@ export interface UnwindPreview {
 
 type Judgement = Pick<UndoStep, "course" | "reason">;
 
-/** Says what undoing this run would do; `null`: the saga is not here to say. */
-export function unwindPreview(judged: Judged): UnwindPreview | null {
-  const { rows, machine } = judged;
+/** Says what undoing this run, or going back to a savepoint, would do; `null`: the saga is not here to say. */
+export function unwindPreview(judged: Judged, to?: Savepoint): UnwindPreview | null {
+  const { machine } = judged;
   if (machine === null) return null;
-  const order = latestFirst({ rows: rows.slice() }).map(({ seq }) => rows[seq - 1] as Row);
+  const rows = judged.rows.filter((row) => !staysAt(to, row));
+  const order = latestFirst({ rows }).map(({ seq }) => judged.rows[seq - 1] as Row);
   const isFirst = (row: Row) => {
     const step = machine.saga.steps[row.step];
     return step !== undefined && rowIsOpen(row) && mayBePivot(row, step);

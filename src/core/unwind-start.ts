@@ -5,13 +5,14 @@
 import type { SagaSpec } from "../saga/index.ts";
 import { type Draft, note, patchRow, rowAt } from "./draft.ts";
 import { park } from "./reviews.ts";
-import { hasOutput } from "./rows.ts";
-import type { Cause, Row, Unwind, Verb } from "./run.ts";
+import { hasOutput, staysAt } from "./rows.ts";
+import type { Cause, Row, Savepoint, Unwind, Verb } from "./run.ts";
 import { stopAction } from "./stop.ts";
 
-/** Has a point of no return been passed? */
-export function pivotHappened({ rows, input }: Draft): boolean {
-  return pivotIn(input.machine.saga, rows) !== null;
+/** Has a point of no return been passed? While a run goes back to a savepoint: since then. */
+export function pivotHappened({ rows, input, record }: Draft): boolean {
+  const to = record.unwind?.to;
+  return pivotIn(input.machine.saga, to === undefined ? rows : rows.filter((row) => !staysAt(to, row))) !== null;
 }
 
 /** The step that was the point of no return, once it has happened. */
@@ -29,7 +30,7 @@ export function parkAfterPivot(draft: Draft, cause: Cause, seq: number | null, v
 
 /** Starts to unwind a run that goes forward, or parks it where a pivot has happened. */
 export function startUnwind(draft: Draft, cause: Cause): void {
-  if (!pivotHappened(draft)) return turnRound(draft, cause, false);
+  if (!pivotHappened(draft)) return turnRound(draft, cause, { despitePivot: false });
   // What a person asked for can be withdrawn; a machine that has ended stays so.
   const mayGoOn = cause.kind === "cancelled" || draft.record.snapshot?.status === "active";
   parkAfterPivot(draft, cause, null, mayGoOn ? ["retry"] : []);
@@ -37,11 +38,16 @@ export function startUnwind(draft: Draft, cause: Cause): void {
 
 /** Starts to unwind a run in spite of a pivot: a person has said so. */
 export function startUnwindDespitePivot(draft: Draft, cause: Cause): void {
-  for (const { seq, call, undo } of draft.rows) {
-    // What was left because of the pivot. (What was not needed for another reason did not happen.)
-    if (undo?.state === "not_needed" && call.state === "succeeded") patchRow(draft, seq, { undo: null });
-  }
-  turnRound(draft, cause, true);
+  turnRound(draft, cause, { despitePivot: true });
+}
+
+/** Starts to undo what came after a savepoint. */
+export function startRewind(
+  draft: Draft,
+  cause: Cause,
+  how: { readonly to: Savepoint; readonly despitePivot: boolean },
+) {
+  turnRound(draft, cause, how);
 }
 
 /** How a run that goes back ends. */
@@ -49,16 +55,26 @@ export function endsBy({ kind }: Cause): Unwind["ends"] {
   return kind === "cancelled" || kind === "undone" ? "cancelled" : "failed";
 }
 
-function turnRound(draft: Draft, cause: Cause, despitePivot: boolean): void {
+function turnRound(draft: Draft, cause: Cause, how: Pick<Unwind, "despitePivot" | "to">): void {
   const { now, settings } = draft.input;
+  if (how.despitePivot) takeInKept(draft, how.to);
   draft.record.cause = cause;
-  draft.record.unwind = { cause, at: now, quiesceUntil: now + settings.quiesceMs, ends: endsBy(cause), despitePivot };
+  draft.record.unwind = { cause, at: now, quiesceUntil: now + settings.quiesceMs, ends: endsBy(cause), ...how };
   draft.record.timers = [];
   note(draft, { what: "unwinding", note: cause.message });
   for (const seq of draft.open) {
+    if (staysAt(how.to, rowAt(draft, seq))) continue;
     stopAction(draft, rowAt(draft, seq));
     takeInLate(draft, rowAt(draft, seq));
     tellNoMore(draft, seq);
+  }
+}
+
+/** What was left because of a pivot is undone after all. (What was not needed for another reason did not happen.) */
+function takeInKept(draft: Draft, to: Savepoint | undefined): void {
+  for (const row of draft.rows) {
+    const isLeft = row.undo?.state === "not_needed" && row.call.state === "succeeded";
+    if (isLeft && !staysAt(to, row)) patchRow(draft, row.seq, { undo: null });
   }
 }
 

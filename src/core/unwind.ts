@@ -14,7 +14,7 @@ import { type Draft, note, patchCall, rowAt, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout } from "./reviews.ts";
-import { isGivenUp, isUndone } from "./rows.ts";
+import { isGivenUp, isUndone, staysAt } from "./rows.ts";
 import type { Row, Unwind } from "./run.ts";
 import { visitNext } from "./unwind-order.ts";
 import { parkAfterPivot, pivotHappened, tellNoMore } from "./unwind-start.ts";
@@ -60,8 +60,13 @@ function giveUpOn(draft: Draft, { seq, call }: Row): void {
 
 /** Is there an effect about which nothing has been decided yet? */
 function owesAnything(draft: Draft): boolean {
+  const { to } = draft.record.unwind ?? {};
   return draft.rows.some(
-    (row) => row.undo === null && row.call.firstSentRevision !== null && !isUndone(row, stepOf(draft, row)),
+    (row) =>
+      row.undo === null &&
+      row.call.firstSentRevision !== null &&
+      !staysAt(to, row) &&
+      !isUndone(row, stepOf(draft, row)),
   );
 }
 

@@ -16,6 +16,7 @@ import { keyOf } from "./new-row.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
+import { goAllTheWay, rewind } from "./rewind.ts";
 import { doubtOf, mayRepeat } from "./rows.ts";
 import type {
   Call,
@@ -45,9 +46,10 @@ export function takeCancel(draft: Draft, entry: InboxEntry, body: Extract<InboxB
   const { mode, reason } = body;
   note(draft, { what: "control", control: "cancel", by, reason });
   draft.record.cancel = { mode, reason, by, at };
-  if (draft.record.unwind !== null) return;
+  const cause: Cause = { kind: "cancelled", step: null, message: reason, reference: by };
+  if (draft.record.unwind !== null) return goAllTheWay(draft, draft.record.unwind, cause);
   draft.record.review = null;
-  startUnwind(draft, { kind: "cancelled", step: null, message: reason, reference: by });
+  startUnwind(draft, cause);
 }
 
 /** Takes a verb on the open review; the run goes on, ends, or is parked again under the next number. */
@@ -103,6 +105,8 @@ function carryOut(draft: Draft, review: Review, command: VerbCommand, by: string
       return close(draft, review, `${by}: ${command.reason}`);
     case "compensate":
       return compensate(draft, review, command.reason, by);
+    case "rewind":
+      return rewind(draft, command, by);
     case "discard":
       return discard(draft, review);
     case "probe":

@@ -141,6 +141,18 @@ export class Driver implements LeaseHolder {
     this.#mail.wake();
   }
 
+  drives({ tenant, id }: RunRef): boolean {
+    return this.#ref.tenant === tenant && this.#ref.id === id;
+  }
+
+  /** What it holds is of a world that is no more: it commits nothing, and leaves the run to who comes next. */
+  async giveUp(): Promise<void> {
+    if (this.#lost || this.#givingBack) return;
+    this.fenced();
+    const { store } = this.#context;
+    await store.release(this.#held.ref, Number.MAX_SAFE_INTEGER, this.#time.now());
+  }
+
   fenced(): void {
     if (this.#lost || this.#givingBack) return;
     this.#lost = true;

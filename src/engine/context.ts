@@ -51,6 +51,8 @@ export interface EngineContext extends EnginePorts {
   moved(before: RunRecord, commit: Commit, run: Run): void;
   /** A commit of the run was refused. */
   refused(run: RunRef): void;
+  /** For how many ms the run is left to those who may remember more of it; 0: it may be driven. */
+  leftFor(record: RunRecord): number;
   /** What this process remembers of the run, where the store that answered has forgotten it. */
   forgottenBy(stored: RunRecord): Remembered | null;
   /** No call is begun any more. */

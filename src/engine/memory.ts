@@ -24,8 +24,8 @@ const keptWhole = 2_000;
 const keptAtAll = 20_000;
 /** Runs asked about at once. */
 const atOnce = 50;
-/** Between two attempts to put a run right that somebody else has. */
-const againMs = 1_000;
+/** Between two attempts to put a run right that somebody else has: often enough to be first when a lease lapses. */
+const againMs = 200;
 
 interface Mark extends Omit<Remembered, "run"> {
   readonly ref: RunRef;
@@ -35,13 +35,16 @@ export class Memory {
   readonly #context: EngineContext;
   /** Drives a run, as a wake-up would. */
   readonly #advance: (run: RunRef) => Promise<void>;
+  /** Makes this process give up the run where it drives it: what it holds is of a world that is no more. */
+  readonly #giveUp: (run: RunRef) => Promise<void>;
   readonly #marks = new Map<string, Mark>();
   readonly #runs = new Map<string, Run>();
   #comparing: Promise<void> | null = null;
 
-  constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>) {
+  constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>, giveUp: (run: RunRef) => Promise<void>) {
     this.#context = context;
     this.#advance = advance;
+    this.#giveUp = giveUp;
   }
 
   /** A commit was acknowledged; `run` is what it made. */
@@ -51,6 +54,10 @@ export class Memory {
     const mark = { ref, revision: record.revision, digest: record.logDigest, at: commit.now, isDenied: false };
     put(this.#marks, runKey(ref), mark, keptAtAll);
     put(this.#runs, runKey(ref), run, keptWhole);
+  }
+
+  remembers(run: RunRef): boolean {
+    return this.#marks.has(runKey(run));
   }
 
   /** What is remembered of a run, where the store that answered with `stored` has forgotten it. */
@@ -105,9 +112,11 @@ export class Memory {
     const { revision } = mark;
     const message = `the store has forgotten revision ${revision} of run ${key}, which it had acknowledged`;
     trouble(this.#context, "memory", new Error(message));
-    if (this.#marks.get(key) === mark) this.#marks.set(key, { ...mark, isDenied: true });
+    if (this.#marks.get(key) !== mark) return;
+    this.#marks.set(key, { ...mark, isDenied: true });
     while (!this.#context.isStopping() && this.#marks.get(key)?.isDenied === true) {
       try {
+        await this.#giveUp(mark.ref);
         if (await this.#isThere(mark)) await this.#advance(mark.ref);
       } catch (error) {
         trouble(this.#context, "memory", error);

@@ -58,11 +58,6 @@ export class Reconciler {
     }
   }
 
-  /** Nothing is taken over for a lease's time. */
-  distrust(why: string): void {
-    this.#hold(this.#context.clock.monotonicMs(), why);
-  }
-
   #tick(): void {
     if (this.#stopped) return;
     const { clock, settings } = this.#context;

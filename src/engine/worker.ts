@@ -18,6 +18,7 @@ import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
+import { Elders } from "./elders.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
 import { Reconciler } from "./reconcile.ts";
@@ -86,6 +87,7 @@ class EngineWorker implements Worker {
   readonly #reconciler: Reconciler;
   readonly #acquirer: Acquirer;
   readonly #memory: Memory;
+  readonly #elders: Elders;
   readonly #steps: StepRunner;
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
@@ -95,7 +97,6 @@ class EngineWorker implements Worker {
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
-  #serverId: string | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
@@ -110,7 +111,12 @@ class EngineWorker implements Worker {
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
-    this.#memory = new Memory(this.#context, (run) => this.#acquirer.advance(run));
+    this.#elders = new Elders(this.#context, (run) => this.#memory.remembers(run));
+    this.#memory = new Memory(
+      this.#context,
+      (run) => this.#acquirer.advance(run),
+      (run) => this.#giveUp(run),
+    );
     this.#steps = new StepRunner(
       this.#context,
       options.sagas.map((saga) => saga.spec),
@@ -158,12 +164,14 @@ class EngineWorker implements Worker {
 
   /** A new connection, perhaps to another server: owners look first whether it knows what they know. */
   #sayHello(place: PulsePlace): void {
-    if (this.#serverId !== null && this.#serverId !== place.serverId)
-      this.#reconciler.distrust("the store was restarted");
-    this.#serverId = place.serverId;
+    this.#context.background(this.#elders.met(place.serverId));
     this.#context.background(this.#memory.compare());
     const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  }
+
+  async #giveUp(run: RunRef): Promise<void> {
+    for (const driver of this.#drivers) if (driver.drives(run)) await driver.giveUp();
   }
 
   // ---- stopping
@@ -246,6 +254,7 @@ class EngineWorker implements Worker {
         this.#desk?.follow(before, commit.record);
       },
       refused: (run) => this.#memory.doubt(run),
+      leftFor: (record) => this.#elders.leftFor(record),
       forgottenBy: (stored) => this.#memory.forgottenBy(stored),
       isStopping: () => this.#stopping,
       isOver: () => this.#over,

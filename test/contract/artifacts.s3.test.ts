@@ -53,6 +53,7 @@ describe("a bucket", () => {
     ["503", "answered 503"],
     ["403", "AccessDenied"],
     ["no_bucket", "NoSuchBucket"],
+    ["no_s3", "Not found"],
     ["reset", "no answer"],
     ["hang", "no answer"],
   ])("that meets a request with %s is away, once and at once: what was kept is not gone", async (fault, words) => {

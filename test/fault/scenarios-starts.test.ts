@@ -116,13 +116,14 @@ describe("a start", () => {
 
   test("R083 of another saga under an id that is taken is refused, and the run that has it goes on", async () => {
     const top = open();
-    await top.client.start(order, { id: "7" }, { id: "7" });
+    await top.serve();
+    top.world.fault({ service: "tickets", kind: "hang-before-apply" });
+    const first = await top.client.start(order, { id: "7" }, { id: "7" });
+    const held = await top.world.nextHeld();
     const error: unknown = await top.client.start(loan, { id: "7" }, { id: "7" }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "RUN_CONFLICT" });
-    const first = await top.serve();
-    await first.stop();
-    await top.serve();
-    await top.client.run("7").result({ timeout: "20s" });
+    held.release();
+    await first.result({ timeout: "20s" });
     expect(top.world.effects().map(({ operationId: id }) => id.split("/").at(-2))).toEqual(["order"]);
     const refusal = { code: "RUN_CONFLICT", message: String((error as Error).message) };
     await here.prove("R083", { top, sagas, runs: ["7"] }, { checks: ["the first one completed"], refusal });

@@ -20,7 +20,7 @@ function workerFor(namespace: string): Worker {
     namespace,
     sagas: sagaSets[orders.sagas].sagas,
     services: gatedServices(faultServices(orders.world), gate),
-    concurrency: 100, // a plan may hold many runs at once
+    concurrency: orders.plan?.holds === true ? 100 : 20,
     settings,
     faults: ({ store, wakeUps, consumers }) => ({
       store: gatedStore(store, gate),

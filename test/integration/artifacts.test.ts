@@ -2,9 +2,18 @@
 import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { type Artifacts, fail, fileArtifacts, RunFailed, s3Artifacts, saga, step } from "../../src/index.ts";
+import {
+  type Artifacts,
+  createClient,
+  fail,
+  fileArtifacts,
+  RunFailed,
+  s3Artifacts,
+  saga,
+  step,
+} from "../../src/index.ts";
 import { redisConnections } from "../../src/redis/connections.ts";
 import { credentials, region, startFakeS3 } from "../support/fake-s3.ts";
 import { type Top, top, until } from "./top.ts";
@@ -193,6 +202,30 @@ describe("a value that is lost while its run waits", () => {
       message: expect.stringContaining("the output of the run"),
     });
     expect(await run.get()).toMatchObject({ status: "completed", missing: [{ why: "gone" }] });
+  });
+});
+
+describe("a place that the environment names", () => {
+  test("is where values are kept", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "reprise-values-"));
+    vi.stubEnv("REPRISE_ARTIFACTS", `file://${dir}`);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await rm(dir, { recursive: true, force: true });
+    });
+    const world: string[] = [];
+    const on = top([archive(world)]);
+    await on.worker();
+    await waiting(on, archive(world));
+    expect(await readdir(join(dir, `n.${on.namespace}`, "t.default"))).toHaveLength(1);
+  });
+
+  test("and that cannot be used is refused before anything is started", () => {
+    vi.stubEnv("REPRISE_ARTIFACTS", "s3://values");
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    expect(() => createClient({ redis: "redis://127.0.0.1:1", sagas: [] })).toThrow("AWS_ACCESS_KEY_ID");
   });
 });
 

@@ -1,5 +1,6 @@
 /** Replay plans, on a real Redis with a real worker: what is planned is what the world sees, and nothing twice. */
 import { describe, expect, test } from "vitest";
+import { setup } from "xstate";
 import { z } from "zod";
 import { refusalsAreFinal, step } from "../../sagas/services.ts";
 import { type PlanOptions, RunFailed, saga } from "../../src/index.ts";
@@ -407,5 +408,80 @@ describe("a fork", () => {
     expect(replayed).toMatchObject([{ run: "r2" }, { run: "r2" }]);
     await of.client.run("r2").result({ timeout: "10s" });
     expect(effectsOf(of.world)).toEqual(["payments.charge", "payments.refund", "payments.charge", "mail.send"]);
+  });
+});
+
+describe("a savepoint", () => {
+  const notify = step("notify", {
+    input: z.object({ orderId: z.string(), to: z.string(), subject: z.string() }),
+    effect: "once",
+    onExhausted: "review",
+    action: ({ input, services, ...call }) => services.mail.send(input, call).catch(refusalsAreFinal),
+    noCompensation: "a mail that was read cannot be unread",
+    retry: noRetry,
+  });
+  const input = z.object({ orderId: z.string(), cents: z.int().positive(), sku: z.string() });
+  const machine = setup({
+    types: { input: {} as z.infer<typeof input>, context: {} as z.infer<typeof input> },
+    actors: { seal, charge, notify },
+  }).createMachine({
+    id: "order",
+    context: ({ input }) => input,
+    initial: "reserving",
+    states: {
+      reserving: {
+        invoke: {
+          src: "seal",
+          input: ({ context }) => ({ orderId: context.orderId, sku: context.sku }),
+          onDone: "paying",
+        },
+      },
+      paying: {
+        tags: "savepoint",
+        invoke: {
+          src: "charge",
+          input: ({ context }) => ({ orderId: context.orderId, cents: context.cents }),
+          onDone: "telling",
+        },
+      },
+      telling: {
+        invoke: {
+          src: "notify",
+          input: ({ context }) => ({ orderId: context.orderId, to: "a@example.com", subject: "thanks" }),
+          onDone: "end",
+        },
+      },
+      end: { type: "final" },
+    },
+  });
+  const staged = saga("staged", { version: 1, input }).machine(machine);
+
+  test("is where a parked run goes back to: what came after is undone, and made anew", async () => {
+    const of = top([staged]);
+    of.world.fault({ service: "mail", action: "send", kind: "rate-limit", retryAfterSeconds: 1 });
+    await of.worker();
+    const run = await of.client.start(staged, { orderId: "o-1", cents: 100, sku: "A" }, { id: "r1" });
+    await until(async () => (await run.get()).status === "needs_review");
+    expect((await run.get()).savepoints).toEqual(["order.paying"]);
+    const { steps } = await run.unwindPreview({ to: "order.paying" });
+    expect(steps).toMatchObject([
+      { step: "notify", course: "nothing" },
+      { step: "charge", course: "compensate" },
+    ]);
+    await expect(run.unwindPreview({ to: "order.end" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    await run.operator.rewind({ by: "ann", reason: "charged the wrong card", to: "order.paying" });
+    await run.result({ timeout: "10s" });
+    expect(effectsOf(of.world)).toEqual([
+      "stock.reserve",
+      "payments.charge",
+      "payments.refund",
+      "payments.charge",
+      "mail.send",
+    ]);
+    const charges = of.world.effects().filter(({ action }) => action === "charge");
+    expect(charges.map(({ operationId }) => operationId)).toEqual([
+      `${of.namespace}/default/r1/charge/1`,
+      `${of.namespace}/default/r1/charge/2`,
+    ]);
   });
 });

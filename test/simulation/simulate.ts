@@ -3,6 +3,8 @@
  * operator, all over one virtual clock. First faults, then quiet: everything accepted must come to an end or to a person,
  * the person (who can see the world) answers, and then the checker compares the witnesses.
  */
+
+import { withArtifacts } from "../../src/artifacts/index.ts";
 import {
   begin,
   type Consumer,
@@ -21,7 +23,9 @@ import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import { losingArtifacts } from "./losing-artifacts.ts";
 import { type FaultRates, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
 import { type Service, type SimServices, simSagas, simSpecs } from "./sagas.ts";
@@ -56,6 +60,8 @@ export interface SeedOptions {
   readonly worldFaults?: number;
   /** Do people meddle while faults last? In every other seed, so that those that are pinned stay what they were. */
   readonly meddling?: boolean;
+  /** Are values kept as artifacts, and lost, damaged and out of reach now and then while faults last? */
+  readonly losing?: boolean;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
 }
@@ -100,7 +106,10 @@ class Simulation {
   readonly #whim: Random;
   readonly #clock = new VirtualClock();
   readonly #world: FakeWorld;
+  /** As the client, the operator and the witnesses have it. */
   readonly #store: Store;
+  /** As a worker process has it. */
+  readonly #storeOf: (process: SimProcess) => Store;
   readonly #queue;
   readonly #drawn;
   readonly #client: ClientEvent[] = [];
@@ -114,7 +123,7 @@ class Simulation {
   #faulty = true;
   #births = 0;
 
-  constructor({ seed, trace, meddling, ...instead }: SeedOptions) {
+  constructor({ seed, trace, meddling, losing = false, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
@@ -128,7 +137,12 @@ class Simulation {
       witness: (arrival) => this.#witness(arrival.operationId),
     });
     this.#queue = memoryQueue({ clock });
-    this.#store = memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) });
+    const store = memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) });
+    const kept = { artifacts: new MemoryArtifacts(), namespace, thresholdBytes: 4 };
+    const artifacts = losingArtifacts(kept.artifacts, new Random(seed + 1), () => this.#faulty);
+    this.#store = losing ? withArtifacts(store, kept) : store;
+    this.#storeOf = (process) =>
+      losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
   }
 
   async run(): Promise<SeedReport> {
@@ -181,7 +195,7 @@ class Simulation {
   #parts(process: SimProcess, name: string): Parameters<typeof engineWorker>[0] {
     return {
       ports: {
-        store: process.store(this.#store),
+        store: this.#storeOf(process),
         wakeUps: process.wakeUps(this.#queue.wakeUps),
         clock: process.clock,
         ids: process.ids(),

@@ -215,7 +215,10 @@ function checkSaw(entry: WorldEntry, id: string, say: Complain): void {
 
 function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string, Seen>, say: Complain): void {
   const did = all.get(operationId(w.namespace, book.ref, row))?.effects.length ?? 0;
-  const undid = all.get(operationId(w.namespace, book.ref, row, "undo"))?.effects.length ?? 0;
+  const undoing = all.get(operationId(w.namespace, book.ref, row, "undo"));
+  const undid = undoing?.effects.length ?? 0;
+  // A compensation that changes nothing is seen to arrive.
+  const isAnswered = undid > 0 || (row.undo?.call?.effect === "none" && (undoing?.arrivals.length ?? 0) > 0);
   const { status, rollback } = book.record;
   if (row.undo?.state === "not_needed" && did > 0 && row.undo.reason === null)
     say("I7", `${row.step} happened and was called not needed`);
@@ -225,7 +228,7 @@ function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string
   if (undid > 0 && status === "completed" && !row.abandoned) say("I7", `${row.step} was undone in a completed run`);
   const undoable = book.saga?.steps[row.step]?.compensation !== null;
   const gone = (status === "failed" || status === "cancelled") && rollback === "complete";
-  if (gone && undoable && did > 0 && row.call.effect !== "none" && undid === 0 && row.undo?.state !== "kept") {
+  if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && row.undo?.state !== "kept") {
     say("I7", `${row.step} happened and was not undone`);
   }
 }

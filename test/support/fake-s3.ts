@@ -10,7 +10,7 @@ export const credentials = { accessKeyId: "AKIATEST", secretAccessKey: "a secret
 export const region = "eu-test-1";
 
 /** What the next requests meet instead of an answer. */
-export type S3Fault = "none" | "500" | "503" | "403" | "no_bucket" | "reset" | "hang" | "half" | "changed";
+export type S3Fault = "none" | "500" | "503" | "403" | "no_bucket" | "no_s3" | "reset" | "hang" | "half" | "changed";
 
 export interface FakeS3 {
   readonly endpoint: string;
@@ -81,6 +81,9 @@ function meetsFault(fault: S3Fault, response: ServerResponse): boolean {
       return true;
     case "no_bucket":
       refuse(response, 404, "NoSuchBucket");
+      return true;
+    case "no_s3":
+      response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not found</h1>");
       return true;
     case "reset":
       response.destroy();

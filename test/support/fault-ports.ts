@@ -122,27 +122,30 @@ export function gatedServices(services: FaultServices, gate: Gate): FaultService
   return {
     make: async (step, args, options) => {
       await gate.pass("P06", step);
-      return await answered(services.make(step, args, options), gate, step);
+      return await answered(services.make(step, args, options), gate, "P09", step);
     },
     makeBatch: async (step, args, options) => {
       await gate.pass("P06", step);
-      return await answered(services.makeBatch(step, args, options), gate, step);
+      return await answered(services.makeBatch(step, args, options), gate, "P09", step);
     },
     findBatch: (...args) => services.findBatch(...args),
     undo: async (step, args, options) => {
       await gate.pass("C02", step);
-      const undone = await services.undo(step, args, options);
-      await gate.pass("C03", step);
-      return undone;
+      return await answered(services.undo(step, args, options), gate, "C03", step);
     },
     find: (...args) => services.find(...args),
   };
 }
 
-/** P09: the answer was read, be it that the call failed, and is not recorded. */
-async function answered<Answer>(answer: Promise<Answer>, gate: Gate, step: string): Promise<Answer> {
+/** The answer was read, be it that the call failed, and is not recorded. */
+async function answered<Answer>(
+  answer: Promise<Answer>,
+  gate: Gate,
+  point: "P09" | "C03",
+  step: string,
+): Promise<Answer> {
   await answer.catch(() => undefined);
-  await gate.pass("P09", step);
+  await gate.pass(point, step);
   return await answer;
 }
 

@@ -9,9 +9,9 @@ import type { FakeWorld, Fault } from "../../src/testing/index.ts";
 import { tenant } from "./fault-plan.ts";
 import type { FaultWorker } from "./fault-processes.ts";
 import type { Room } from "./fault-room.ts";
-import { batchSize } from "./fault-services.ts";
+import { batchSize, itemOf } from "./fault-services.ts";
 import type { Stage } from "./fault-stage.ts";
-import { type Family, type Kind, keyTtlMs } from "./matrix-sagas.ts";
+import { type Family, type Kind, keyTtlMs, type Side, type Struck, sagaNameOf, serviceNameOf } from "./matrix-sagas.ts";
 import { waitFor } from "./processes.ts";
 
 export const faultNames = [
@@ -31,6 +31,8 @@ export type Fate = "alive" | "killed";
 export interface Cell {
   readonly fault: FaultName;
   readonly kind: Kind;
+  /** What is struck: the action, or the compensation of a step that was made. */
+  readonly side: Side;
   readonly fate: Fate;
 }
 
@@ -73,94 +75,97 @@ export function runIdOf({ fault, kind }: Cell): string {
   return `${faultNames.indexOf(fault) + 1}-${kind}`;
 }
 
+function struckIn({ fault, kind, side }: Cell): Struck {
+  return { kind, family: makings[fault].family, side };
+}
+
+type Stay = "alive" | "killed" | "expired";
+
 /** Where a cell is played: keys expire while nobody serves the namespace. */
-function namespaceOf({ fault, fate }: Cell): string {
+function stayOf({ fault, fate }: Cell): Stay {
   if (fate === "alive") return "alive";
   return fault === "key expired" ? "expired" : "killed";
 }
 
 export class Matrix {
-  readonly #rooms: ReadonlyMap<string, Room>;
+  readonly #rooms: Readonly<Record<Stay, Room>>;
   readonly victim: FaultWorker;
 
-  private constructor(rooms: ReadonlyMap<string, Room>, victim: FaultWorker) {
+  private constructor(rooms: Readonly<Record<Stay, Room>>, victim: FaultWorker) {
     this.#rooms = rooms;
     this.victim = victim;
   }
 
   get rooms(): readonly Room[] {
-    return [...this.#rooms.values()];
+    return Object.values(this.#rooms);
   }
 
-  /** Plays all cells until each run has come to rest. */
-  static async play(stage: Stage, cells: readonly Cell[]): Promise<Matrix> {
-    const rooms = await Promise.all(["alive", "killed", "expired"].map((name) => stage.room(name)));
-    const [living, victim] = await Promise.all([stage.rescuer(), stage.worker({ point: "P09", holds: true })]);
-    const matrix = new Matrix(new Map(rooms.map((room) => [room.namespace, room])), victim);
-    await living.serve("alive");
-    for (const namespace of ["killed", "expired"]) await victim.serve(namespace);
-    for (const namespace of ["killed", "expired", "alive"]) await matrix.#begin(stage.world, cells, namespace);
+  /** Plays all cells of a side until each run has come to rest. */
+  static async play(stage: Stage, side: Side, cells: readonly Cell[]): Promise<Matrix> {
+    const roomFor = (stay: Stay) => stage.room(`${stay}-${side}`);
+    const [alive, killed, expired] = await Promise.all([roomFor("alive"), roomFor("killed"), roomFor("expired")]);
+    const point = side === "action" ? "P09" : "C03";
+    const [living, victim] = await Promise.all([stage.rescuer(), stage.worker({ point, holds: true })]);
+    const matrix = new Matrix({ alive, killed, expired }, victim);
+    await living.serve(alive.namespace);
+    for (const { namespace } of [killed, expired]) await victim.serve(namespace);
+    for (const stay of ["killed", "expired", "alive"] as const) await matrix.#begin(stage.world, cells, stay);
     await victim.child.kill("SIGKILL");
-    await living.serve("killed");
-    await matrix.#keysExpired();
-    await living.serve("expired");
+    await living.serve(killed.namespace);
+    await matrix.#keysExpired(expired);
+    await living.serve(expired.namespace);
     await matrix.#rest(stage.world, cells);
     return matrix;
   }
 
   roomOf(cell: Cell): Room {
-    const room = this.#rooms.get(namespaceOf(cell));
-    if (room === undefined) throw new Error(`nobody plays ${runIdOf(cell)}`);
-    return room;
+    return this.#rooms[stayOf(cell)];
   }
 
   /** Starts the cells of a namespace, and waits until the victim has its own all in its hands. */
-  async #begin(world: FakeWorld, cells: readonly Cell[], namespace: string): Promise<void> {
-    const mine = cells.filter((cell) => namespaceOf(cell) === namespace);
+  async #begin(world: FakeWorld, cells: readonly Cell[], stay: Stay): Promise<void> {
+    const mine = cells.filter((cell) => stayOf(cell) === stay);
     for (const cell of mine) this.#script(world, cell);
     await Promise.all(mine.map((cell) => this.#start(cell)));
-    if (namespace === "alive") return;
-    const operations = mine.map((cell) => this.#operationOf(cell));
-    const inHand = () => this.#inHand(world, namespace) === operations.length;
-    await waitFor(inHand, {
+    if (stay === "alive") return;
+    await waitFor(() => this.#inHand(world, stay) === mine.length, {
       timeoutMs: 30_000,
-      what: `${operations.length} calls in the victim's hands`,
-      tell: () => this.#inHand(world, namespace),
+      what: `${mine.length} calls in the victim's hands`,
+      tell: () => this.#inHand(world, stay),
     });
   }
 
   /** Calls of the victim: answered to it and held there, or still withheld by the world. */
-  #inHand(world: FakeWorld, namespace: string): number {
+  #inHand(world: FakeWorld, stay: Stay): number {
+    const { namespace } = this.#rooms[stay];
     const withheld = world.held().filter(({ operationId: id }) => id.startsWith(`${namespace}/`));
-    const heard = this.victim.hits().filter(({ step }) => step?.endsWith("-expiring") === (namespace === "expired"));
+    const heard = this.victim.hits().filter(({ step }) => step?.includes("-expiring") === (stay === "expired"));
     return withheld.length + heard.length;
   }
 
   #script(world: FakeWorld, cell: Cell): void {
-    const { family } = makings[cell.fault];
-    const isBatch = family === "batch";
+    const struck = struckIn(cell);
     const operationId = this.#operationOf(cell);
+    const met = struck.family === "batch" ? itemOf(operationId, 1) : operationId;
     for (const fault of faultsOf(cell)) {
-      const target = { service: `${cell.kind}-${family}`, operationId: isBatch ? `${operationId}#1` : operationId };
+      const target = { service: serviceNameOf(struck), operationId: met };
       const scripted = world.fault({ ...target, ...fault });
       if (fault.kind === "stale-query") endStaleness(scripted);
     }
   }
 
   async #start(cell: Cell): Promise<void> {
-    const { fault, kind, fate } = cell;
-    const input = { id: runIdOf(cell), isDeaf: fault === "answered twice" && fate === "alive" };
-    await this.roomOf(cell).startWith(`${kind}-${makings[fault].family}`, input);
+    const input = { id: runIdOf(cell), isDeaf: cell.fault === "answered twice" && cell.fate === "alive" };
+    await this.roomOf(cell).startWith(sagaNameOf(struckIn(cell)), input);
   }
 
   #operationOf(cell: Cell): string {
-    return this.roomOf(cell).operationOf(`${cell.kind}-${makings[cell.fault].family}`, runIdOf(cell));
+    return this.roomOf(cell).operationOf(serviceNameOf(struckIn(cell)), runIdOf(cell));
   }
 
   /** The other side has forgotten the keys of every call that arrived so far. */
-  async #keysExpired(): Promise<void> {
-    const arrivals = await this.#rooms.get("expired")?.entries();
-    const last = Math.max(...(arrivals ?? []).map(({ at }) => Date.parse(at)));
+  async #keysExpired(room: Room): Promise<void> {
+    const last = Math.max(...(await room.entries()).map(({ at }) => Date.parse(at)));
     await waitFor(() => Date.now() - last > keyTtlMs, { what: "the keys to expire", everyMs: 100 });
   }
 
@@ -190,16 +195,19 @@ export class Matrix {
     const [room, id] = [this.roomOf(cell), runIdOf(cell)];
     const [counts, record, rows] = await Promise.all([room.counts(id), room.record(id), room.rows(id)]);
     const explanation = await room.client.run(id, { tenant }).explain();
-    const { arrivals, effects, queries } = Object.values(counts)[0] ?? { arrivals: 0, effects: 0, queries: 0 };
+    const service = serviceNameOf(struckIn(cell));
+    const { arrivals, effects, queries } = counts[service] ?? { arrivals: 0, effects: 0, queries: 0 };
+    const call = cell.side === "action" ? rows[0]?.call : rows[0]?.undo?.call;
+    const attempts = explanation.attempted.filter(({ seq, side }) => seq === 1 && side === cell.side);
     return {
       arrivals: cell.fault === "partial batch" ? arrivals / batchSize : arrivals,
       effects,
       isAsked: queries > 0,
       status: record.status,
       reason: record.review?.reason ?? null,
-      state: rows[0]?.call.state,
-      proof: rows[0]?.call.proof,
-      known: explanation.attempted.map(({ known }) => known),
+      state: call?.state,
+      proof: call?.proof,
+      known: attempts.map(({ known }) => known),
       verdict: explanation.verdict.verdict,
       text: explanation.text,
     };

@@ -1,12 +1,13 @@
 /**
- * The sagas of the effects matrix: one step each, of every effect class, with and without a probe. A saga, its step and the
- * world's service that it calls have one name. A `call` is one request; a `batch` is one request with five items; what is
- * `expiring` is repeated only when the other side has forgotten the key.
+ * The sagas of the effects matrix: one step each that is struck, of every effect class, with and without a probe; or one
+ * whose compensation is struck, because the step after it says no. A saga, its step and the world's service that it calls
+ * have one name. A `call` is one request; a `batch` is one request with five items; what is `expiring` is repeated only
+ * when the other side has forgotten the key.
  */
 import { z } from "zod";
-import { type ActionContext, type ProbeContext, type Saga, saga, stepsFor } from "../../src/index.ts";
-import type { ServiceProfile } from "../../src/testing/index.ts";
-import { type FaultServices, known, knownOfBatch, Ref } from "./fault-services.ts";
+import { type ActionContext, fail, type ProbeContext, type Saga, saga, stepsFor } from "../../src/index.ts";
+import type { CallOptions, ServiceProfile } from "../../src/testing/index.ts";
+import { type FaultServices, isKnown, known, knownOfBatch, Ref } from "./fault-services.ts";
 
 export const kinds = {
   none: { effect: "none", isProbed: false },
@@ -23,7 +24,23 @@ export const kindNames = Object.keys(kinds) as readonly Kind[]; // its keys are 
 export const families = ["call", "batch", "expiring"] as const;
 export type Family = (typeof families)[number];
 
-export type MatrixName = `${Kind}-${Family}`;
+export type Side = "action" | "undo";
+
+/** What is struck, and what the saga it is struck in is called. */
+export interface Struck {
+  readonly kind: Kind;
+  readonly family: Family;
+  readonly side: Side;
+}
+
+export function sagaNameOf({ kind, family, side }: Struck): string {
+  return side === "undo" ? `${kind}-${family}-undone` : `${kind}-${family}`;
+}
+
+/** The service of the world that is called when it is struck. */
+export function serviceNameOf(struck: Struck): string {
+  return `${struck.side === "undo" ? "undo-" : ""}${sagaNameOf(struck)}`;
+}
 
 /** How long the other side remembers a key of an `expiring` call; it is repeated after more than that. */
 export const keyTtlMs = 5_000;
@@ -36,19 +53,19 @@ const expiringBounds = { timeout: "3s", lateness: "1s", keyTtl: keyTtlMs, retry:
 
 const { step } = stepsFor<FaultServices>();
 /** `isDeaf`: the call ignores that it was aborted, and so hears an answer that comes too late. */
-const Struck = z.object({ id: z.string(), isDeaf: z.boolean() });
+const Input = z.object({ id: z.string(), isDeaf: z.boolean() });
 
-type Asking = ProbeContext<z.output<typeof Struck>, FaultServices>;
+type Given = z.output<typeof Input>;
 
-function sagaOf(kind: Kind, family: Family): Saga {
-  const name: MatrixName = `${kind}-${family}`;
+function struckAction({ kind, family }: Struck): Saga {
+  const name = `${kind}-${family}` as const;
   const { effect, isProbed } = kinds[kind];
   const isBatch = family === "batch";
   const told = {
-    input: Struck,
+    input: Input,
     output: Ref,
-    action: ({ input, signal, ...c }: ActionContext<z.output<typeof Struck>, FaultServices>) => {
-      const options = input.isDeaf ? c : { ...c, signal };
+    action: ({ input, ...c }: ActionContext<Given, FaultServices>) => {
+      const options = heard(input, c);
       return isBatch ? c.services.makeBatch(name, input, options) : c.services.make(name, input, options);
     },
     ...(isProbed ? { probe: isBatch ? askBatch(name) : ask(name) } : {}),
@@ -58,20 +75,58 @@ function sagaOf(kind: Kind, family: Family): Saga {
     effect === "none"
       ? step(name, { ...told, effect })
       : step(name, { ...told, effect, noCompensation: "nothing is undone here" });
-  return saga(name, { version: 1, input: Struck }).step(struck).build();
+  return saga(name, { version: 1, input: Input }).step(struck).build();
 }
 
+type Asking = ProbeContext<Given, FaultServices>;
 const ask = (name: string) => async (c: Asking) => known(await c.services.find(name, "make", c));
 const askBatch = (name: string) => async (c: Asking) => knownOfBatch(await c.services.findBatch(name, c));
 
-function profileOf(kind: Kind, family: Family): ServiceProfile {
-  const { effect, isProbed } = kinds[kind];
-  return { effect, query: isProbed, ...(family === "expiring" && effect === "keyed" ? { keyTtlMs } : {}) };
+function heard<Call extends CallOptions>({ isDeaf }: Given, { signal, ...call }: Call): CallOptions {
+  return isDeaf ? call : { ...call, signal };
 }
 
-const cells = kindNames.flatMap((kind) => families.map((family) => ({ kind, family })));
+const refuse = step("refuse", { input: Input, effect: "none", action: () => Promise.reject(fail("refused")) });
 
-export const matrixSagas = cells.map(({ kind, family }) => sagaOf(kind, family));
-export const matrixProfiles = Object.fromEntries(
-  cells.map(({ kind, family }) => [`${kind}-${family}`, profileOf(kind, family)]),
-);
+function struckUndo({ kind, family }: Struck): Saga {
+  const name = `${kind}-${family}-undone` as const;
+  const { effect, isProbed } = kinds[kind];
+  const made = step(name, {
+    input: Input,
+    output: Ref,
+    effect: "keyed",
+    action: ({ input, ...c }) => c.services.make(name, input, c),
+    compensate: {
+      effect,
+      run: ({ input, output, ...c }) => c.services.undo(name, output, heard(input, c)),
+      ...(isProbed ? { probe: askUndo(name) } : {}),
+      ...(family === "expiring" ? expiringBounds : bounds),
+    },
+    ...bounds,
+  });
+  return saga(name, { version: 1, input: Input })
+    .step(made)
+    .step(refuse, ({ input }) => input)
+    .build();
+}
+
+const askUndo = (name: string) => async (c: CallOptions & { readonly services: FaultServices }) =>
+  isKnown(await c.services.find(name, "undo", c));
+
+function profileOf({ kind, family, side }: Struck): ServiceProfile {
+  const { effect, isProbed } = kinds[kind];
+  const ttl = family === "expiring" && effect === "keyed" ? { keyTtlMs } : {};
+  return { effect, query: isProbed, ...ttl, ...(side === "undo" ? { direction: "undo" } : {}) };
+}
+
+const acts = kindNames.flatMap((kind) => families.map((family): Struck => ({ kind, family, side: "action" })));
+const undoes = acts.filter(({ family }) => family !== "batch").map((struck): Struck => ({ ...struck, side: "undo" }));
+
+export const matrixSagas = [
+  ...acts.map((struck) => struckAction(struck)),
+  ...undoes.map((struck) => struckUndo(struck)),
+];
+export const matrixProfiles: Readonly<Record<string, ServiceProfile>> = Object.fromEntries([
+  ...[...acts, ...undoes].map((struck) => [serviceNameOf(struck), profileOf(struck)]),
+  ...undoes.map((struck) => [sagaNameOf(struck), { effect: "keyed" }]),
+]);

@@ -473,6 +473,7 @@ export const retry = (input?: Json): VerbCommand => ({ verb: "retry", input, rea
 export const probeNow: VerbCommand = { verb: "probe" };
 export const compensate: VerbCommand = { verb: "compensate", reason: "no use" };
 export const discard: VerbCommand = { verb: "discard", reason: "faulty" };
+export const rewind = (to: string, despite = false): VerbCommand => ({ verb: "rewind", to, reason: "back", despite });
 export const skip: VerbCommand = { verb: "skip", reason: "by hand" };
 export const close: VerbCommand = { verb: "close", reason: "enough" };
 

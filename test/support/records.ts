@@ -46,6 +46,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     interruptions: 0,
     replays: 0,
     replayOf: null,
+    savepoints: [],
     seen: 0,
     attributes: {},
     bytes: 0,

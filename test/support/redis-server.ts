@@ -5,7 +5,7 @@
  * 1. Restarting keeps port, files and settings: for a client it is the same server.
  * 2. It listens on 127.0.0.1 only, and ends with the test process.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,13 +41,23 @@ export interface RedisServer {
   thaw(): void;
   /** Starts it again on the same port and files, killing it first if it runs. Resolves when it has loaded them. */
   restart(): Promise<void>;
+  /** Keeps a copy of its files as they are now. */
+  copyFiles(): Promise<RedisFiles>;
+  /** Kills it and starts it again with the world that was copied: everything acknowledged since is forgotten. */
+  rollBack(files: RedisFiles): Promise<void>;
   /** One command over a connection of its own. */
   ask(command: string, ...args: (string | number)[]): Promise<unknown>;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
 }
 
+/** A copy of a server's files. */
+export interface RedisFiles {
+  readonly copy: string;
+}
+
 const startAttempts = 5;
+const filesName = "appendonlydir";
 
 /** Starts a redis-server and resolves when it answers (in cluster mode: when its slots are served). */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
@@ -85,6 +95,17 @@ async function startIn(directory: string, options: RedisServerOptions): Promise<
       await handle.kill("SIGKILL");
       handle = await launch(port);
       if (options.cluster === true) await clusterServes(port);
+    },
+    copyFiles: async () => {
+      const copy = await mkdtemp(join(directory, "copy-"));
+      await cp(join(directory, filesName), copy, { recursive: true });
+      return { copy };
+    },
+    rollBack: async ({ copy }) => {
+      await handle.kill("SIGKILL");
+      await rm(join(directory, filesName), { recursive: true });
+      await cp(copy, join(directory, filesName), { recursive: true });
+      handle = await launch(port);
     },
     ask: (command, ...args) => ask(port, command, ...args),
     stop: async () => {

@@ -9,7 +9,7 @@ async function askedBy(place: string, given: Readonly<Record<string, string>> = 
   const asked: Request[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     asked.push(request);
-    return new Response(null, { status: 404 });
+    return new Response("<Error><Code>NoSuchKey</Code></Error>", { status: 404 });
   });
   onTestFinished(() => {
     vi.unstubAllGlobals();

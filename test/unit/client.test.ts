@@ -467,6 +467,40 @@ describe("the client", () => {
     expect([watches, opens]).toEqual([1, 1]);
   });
 
+  test("refuses an input that is more than a run may hold, and writes nothing", async () => {
+    const top = benchTop([line]);
+    const options = { namespace: "test", sagas: [line], maxPayloadBytes: 1_000, maxRunBytes: 7, maxReplays: 10 };
+    const client = connectedClient(top.ports, options);
+    await client.start(line, { n: 1 }, { id: "fits" });
+    await expect(client.start(line, { n: 12 }, { id: "large" })).rejects.toMatchObject({
+      code: "PAYLOAD_TOO_LARGE",
+      message: "input of line is 8 bytes of JSON; a run holds at most 7 (maxRunBytes)",
+      details: { bytes: 8, maxRunBytes: 7 },
+    });
+    expect(await top.store.read({ tenant: "default", id: "large" })).toBeNull();
+  });
+
+  test("that waits for a result waits while its values cannot be had", async () => {
+    let isAway = false;
+    const { client, clock, worker } = setup((store) => ({
+      read: async (run) => {
+        if (isAway) throw new RepriseError("ARTIFACTS_UNAVAILABLE", "the artifacts are away");
+        return await store.read(run);
+      },
+    }));
+    await worker().start();
+    const run = await client.start(line, { n: 7 }, { id: "r" });
+    const result = settling(run.result());
+    await clock.advance(500);
+    isAway = true;
+    await run.signal("GO", { n: 1 });
+    await clock.advance(10_000);
+    expect(result).toEqual({});
+    isAway = false;
+    await clock.advance(3_000);
+    expect(result.value).toBeDefined();
+  });
+
   test("tries to open again after it could not", async () => {
     let down = true;
     const { client } = setup(() => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ClaimIntentAnswer } from "../../src/core/index.ts";
+import { type ClaimIntentAnswer, explain, verdictOf } from "../../src/core/index.ts";
 import { intentOwner } from "../../src/core/rows.ts";
 import {
   close,
@@ -410,4 +410,103 @@ describe("edited arguments", () => {
 test("a row without an intent has no owner to speak of", () => {
   const play = new Play(line([call("a")]));
   expect(intentOwner({ id: "r1" }, play.row("a"))).toBe("r1#1.0");
+});
+
+describe("what may be done about a row with an intent, in words", () => {
+  const judged = (play: Play) => {
+    const { record, rows } = play.run;
+    return verdictOf({ namespace: "ns", record, rows, machine: play.machine, now: play.now });
+  };
+
+  test("one that asks, one that waits, one in conflict, and one that has reused", () => {
+    const play = refunding();
+    expect(judged(play).calls[0]).toMatchObject({
+      course: "call",
+      reason: expect.stringContaining("asks for its intent"),
+    });
+    play.claimed("refund", busy());
+    expect(judged(play).calls[0]).toMatchObject({ course: "wait", reason: expect.stringContaining(other) });
+    play.word("refund", other, "not_applied");
+    play.claimed("refund", conflict);
+    expect(judged(play)).toMatchObject({ verdict: "HUMAN_REQUIRED", calls: [{ course: "human" }] });
+    play.verb(retry());
+    play.claimed("refund", done({ id: "re-9" }));
+    expect(judged(play).calls[0]).toMatchObject({ course: "reuse", reason: expect.stringContaining(other) });
+    const told = explain({
+      namespace: "ns",
+      record: play.run.record,
+      rows: play.run.rows,
+      machine: play.machine,
+      now: 0,
+    });
+    expect(told.attempted.map(({ step }) => step)).toEqual(["mail"]);
+  });
+
+  test("one whose outcome a person has told names nobody", () => {
+    const play = refunding();
+    play.claimed("refund", conflict);
+    const rows = play.run.rows.map((row) => ({
+      ...row,
+      call: { ...row.call, state: "reused" as const },
+      intent: null,
+    }));
+    const { calls } = verdictOf({ namespace: "ns", record: play.run.record, rows, machine: play.machine, now: 0 });
+    expect(calls[0]?.reason).toContain("another call");
+  });
+});
+
+describe("late words", () => {
+  test("that a call had happened after all, on a row that asks anew, are its outcome", () => {
+    const play = sent({ onExhausted: "review", retry: { attempts: 1 } });
+    play.answer("refund", notApplied());
+    play.verb(retry({ cents: 1 }));
+    play.published("refund");
+    expect(play.row("refund").call).toMatchObject({ state: "claiming", send: 1 });
+    play.late("refund", 1, ok("re-late"));
+    expect(play.row("refund")).toMatchObject({
+      call: { state: "succeeded", proof: "late" },
+      output: { id: "re-late" },
+    });
+  });
+
+  test("that its own call had happened, on a row that went by another run's, are put to a person", () => {
+    const play = sent({ onExhausted: "review", retry: { attempts: 1 } });
+    play.answer("refund", notApplied());
+    play.verb(retry({ cents: 1 }));
+    play.published("refund");
+    play.claimed("refund", done({ id: "re-9" }));
+    play.late("refund", 1, ok("re-late"));
+    expect(play.review).toMatchObject({ reason: "late_result", seq: 1 });
+  });
+});
+
+test("a run that goes back forgets that what it went by was undone", () => {
+  const machine = {
+    initial: "both",
+    states: {
+      both: {
+        type: "parallel",
+        onDone: "end",
+        states: {
+          one: {
+            initial: "refund",
+            states: { refund: { invoke: { src: "refund", onDone: "end" } }, end: { type: "final" } },
+          },
+          two: {
+            initial: "mail",
+            states: { mail: { invoke: { src: "mail", onDone: "end" } }, end: { type: "final" } },
+          },
+        },
+      },
+      end: { type: "final" },
+    },
+  };
+  const play = new Play(played(machine, [call("refund", refund), call("mail")]));
+  play.claimed("refund", done({ id: "re-9" }));
+  play.word("refund", other, "undone");
+  expect(play.review?.reason).toBe("intent_undone");
+  play.cancel();
+  play.answer("mail", ok());
+  play.answer("undo mail", { kind: "succeeded", output: null });
+  expect(play).toMatchObject({ status: "cancelled", rollback: "complete" });
 });

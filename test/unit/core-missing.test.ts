@@ -170,6 +170,21 @@ test("the log of a run that missed a value explains it all the same", () => {
   expect(folded.map(({ problem }) => problem)).toEqual(play.log.map(() => null));
 });
 
+test("a log is not read with what stands for a missing value", () => {
+  const play = halfway();
+  const gone = new MissingArtifact({ hash: "ab12", bytes: 200_000, why: "gone" }, null);
+  const { record, rows } = play.run;
+  const incomplete = [
+    { record: { ...record, input: gone }, rows },
+    { record, rows: rows.map((row) => ({ ...row, output: gone })) },
+  ];
+  for (const run of incomplete) {
+    expect(foldLog(play.machine, run, play.log)).toMatchObject([
+      { revision: 1, snapshot: null, problem: "values of the run are missing" },
+    ]);
+  }
+});
+
 describe("what may be a large value", () => {
   const gone = new MissingArtifact({ hash: "ab12", bytes: 200_000, why: "gone" }, null);
   const full: Row = (() => {

@@ -22,6 +22,7 @@ import {
   resolveAbsent,
   resolveHappened,
   retry,
+  rewind,
   skip,
   timedOut,
   unusable,
@@ -114,6 +115,37 @@ const sagas: Readonly<Record<string, () => Saga>> = {
       [call("a", { queue: "gpu", probe: true }), call("b", { queue: "gpu", effect: "once" }), call("c")],
       { events: ["GO"] },
     ),
+  "savepoints before and behind a pivot, and among regions": () =>
+    played(
+      {
+        initial: "one",
+        states: {
+          one: { invoke: { src: "a", onDone: "work" } },
+          work: { tags: "savepoint", invoke: { src: "b", onDone: "more", onError: "more" }, after: { 90000: "more" } },
+          more: { tags: "savepoint", invoke: { src: "c", onDone: "side" }, on: { GO: "work" } },
+          side: {
+            type: "parallel",
+            states: {
+              left: {
+                ...leaf("d"),
+                states: { x: { tags: "savepoint", invoke: { src: "d", onDone: "d" } }, d: { type: "final" } },
+              },
+              right: leaf("e"),
+            },
+            onDone: "end",
+          },
+          end: { type: "final" },
+        },
+      },
+      [
+        call("a", { pivot: true }),
+        call("b", { effect: "once", probe: true }),
+        call("c", { onExhausted: "review" }),
+        call("d", { effect: "once", compensate: false }),
+        call("e", { effect: "idempotent", onExhausted: "review" }),
+      ],
+      { events: ["GO"] },
+    ),
   "a wait with a timer": () =>
     played(
       {
@@ -158,6 +190,7 @@ const commands: Readonly<Record<Verb, readonly VerbCommand[]>> = {
   retry: [retry(), retry({ n: 1 })],
   skip: [skip],
   discard: [discard],
+  rewind: [rewind("played.work"), rewind("played.more", true), rewind("nowhere"), rewind("played.side.left.x")],
   compensate: [compensate],
   close: [close],
 };

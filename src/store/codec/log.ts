@@ -95,6 +95,7 @@ function packTaken(taken: Taken): unknown {
     case "event":
     case "verb":
     case "control":
+    case "rewound":
     case "late":
     case "unconsumed":
     case "discarded":

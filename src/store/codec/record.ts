@@ -63,6 +63,7 @@ const record = shapeOf<Told>({
   interruptions: { short: "ir", usual: zero },
   replays: { short: "rp", usual: zero },
   replayOf: { short: "ro", usual: nothing },
+  savepoints: { short: "sp", usual: emptyList },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   bytes: { short: "by", usual: zero },

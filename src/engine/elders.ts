@@ -1,0 +1,49 @@
+/**
+ * After the store was restarted, or another server has taken its place: runs that were there before are left to those who may
+ * remember more of them than it does (`memory.ts`), for as long as it takes that a lease of the older world lapses.
+ *
+ * Invariants: E1 a run that was started since, or that this process remembers itself, waits for nobody. E2 the first servers a
+ * process meets were there before it: it leaves nothing.
+ */
+import type { RunRecord, RunRef } from "../core/index.ts";
+import { type EngineContext, trouble } from "./context.ts";
+
+/** Leases for which a run is left: one of the older world may just have been taken when it was written. */
+const leasesLeft = 2;
+
+export class Elders {
+  readonly #context: EngineContext;
+  readonly #remembers: (run: RunRef) => boolean;
+  readonly #met = new Set<string>();
+  readonly #beganAt: number;
+  /** Store time by which the server was another one. */
+  #restartedAt = Number.NEGATIVE_INFINITY;
+  /** Until when runs are left, monotonic. */
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(context: EngineContext, remembers: (run: RunRef) => boolean) {
+    this.#context = context;
+    this.#remembers = remembers;
+    this.#beganAt = context.clock.monotonicMs();
+  }
+
+  /** A connection to this server was opened. */
+  async met(serverId: string): Promise<void> {
+    const { clock, store, settings } = this.#context;
+    const isKnown = this.#met.has(serverId);
+    this.#met.add(serverId);
+    const now = clock.monotonicMs();
+    if (isKnown || (this.#met.size === 1 && now - this.#beganAt < settings.leaseMs)) return;
+    this.#restartedAt = Number.POSITIVE_INFINITY;
+    this.#until = now + leasesLeft * settings.leaseMs;
+    const message = `the store was restarted or is another one: what others may know more of is left for ${leasesLeft} leases`;
+    trouble(this.#context, "store", new Error(message));
+    this.#restartedAt = await store.now();
+  }
+
+  /** For how many ms the run is left; 0: it may be driven. */
+  leftFor(record: RunRecord): number {
+    const left = Math.ceil(this.#until - this.#context.clock.monotonicMs());
+    return left <= 0 || record.createdAt > this.#restartedAt || this.#remembers(record) ? 0 : left;
+  }
+}

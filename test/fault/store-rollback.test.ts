@@ -1,0 +1,124 @@
+/**
+ * Redis comes back with an older world: it has forgotten commits that it had acknowledged, as after a power cut, a fail-over
+ * to a replica that lagged, a restored backup. A worker that remembers them lives (I12): the run is parked with what is
+ * known of it, and nothing that was sent then is sent again.
+ */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { toldOf } from "../support/fault-crash.ts";
+import { tenant } from "../support/fault-plan.ts";
+import type { Room } from "../support/fault-room.ts";
+import { done, type SagaName } from "../support/fault-sagas.ts";
+import { Stage } from "../support/fault-stage.ts";
+import { waitFor } from "../support/processes.ts";
+import type { RedisFiles } from "../support/redis-server.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  // The world cannot look into a store that is away.
+  stage = await Stage.open({ witness: false });
+});
+afterEach(() => stage.world.clearFaults());
+afterAll(() => stage.close());
+
+interface Remembered {
+  readonly room: Room;
+  readonly files: RedisFiles;
+}
+
+/** Two workers; the files are copied while the call of `copiedAt` is under way, or before the run is started. */
+async function begun(name: string, copiedAt: string | null, saga: SagaName = "whole"): Promise<Remembered> {
+  const [room, first, second] = await Promise.all([stage.room(name), stage.worker(), stage.rescuer()]);
+  await Promise.all([first.serve(name), second.serve(name)]);
+  if (copiedAt === null) {
+    const files = await stage.redis.copyFiles();
+    await room.start(saga);
+    return { room, files };
+  }
+  const operationId = room.operationOf(copiedAt);
+  stage.world.fault({ service: copiedAt, operationId, kind: "apply-then-hang" });
+  await room.start(saga);
+  const held = await stage.world.nextHeld({ service: copiedAt, operationId });
+  const files = await stage.redis.copyFiles();
+  held.release();
+  return { room, files };
+}
+
+async function parked(room: Room): Promise<void> {
+  const record = await waitFor(
+    async () => {
+      const now = await room.store.read({ tenant, id: "r1" }).catch(() => null);
+      return now?.review?.reason === "store_rollback" && now;
+    },
+    { what: "the run to be parked", timeoutMs: 30_000, everyMs: 50 },
+  );
+  expect(record.review?.message).toContain("the store had forgotten what it acknowledged");
+  expect(record.status).toBe("needs_review");
+}
+
+async function goOn(room: Room): Promise<void> {
+  await room.client.run("r1", { tenant }).operator.retry({ by: "ann", reason: "looked: nothing else happened" });
+  const { status } = await room.rest("r1", ({ status: is }) => is === "completed" || is === "failed");
+  expect(status, await toldOf(room)).toBe("completed");
+}
+
+test("I12 a run in the middle: parked as it is remembered, and after a person's word each effect is there once", async () => {
+  const { room, files } = await begun("middle", "charge");
+  const operationId = room.operationOf("approve");
+  stage.world.fault({ service: "approve", operationId, kind: "hang-before-apply" });
+  const held = await stage.world.nextHeld({ service: "approve", operationId });
+  const known = (await room.record()).revision;
+  await stage.redis.rollBack(files);
+  await parked(room);
+  const { review } = await room.record();
+  expect(review?.evidence).toMatchObject({ remembered: known, restored: true });
+  expect((await room.rowOf("letter")).call.state).toBe("succeeded");
+  expect((await room.counts())["letter"]).toMatchObject({ arrivals: 1, effects: 1 });
+  held.drop();
+  stage.world.clearFaults();
+  await goOn(room);
+  const { approve: _approve, ...rest } = done;
+  expect(await room.counts()).toMatchObject(rest);
+});
+
+test("I12 a run that had ended: it is not carried out again, and ends as it had", async () => {
+  const { room, files } = await begun("ended", "charge");
+  expect((await room.rest()).status).toBe("completed");
+  await stage.redis.rollBack(files);
+  await parked(room);
+  await goOn(room);
+  expect(await room.counts()).toMatchObject(done);
+});
+
+test("I12 a run the store knows nothing of any more: it is there again, and starting it again does not start another", async () => {
+  const { room, files } = await begun("vanished", null);
+  expect((await room.rest()).status).toBe("completed");
+  await stage.redis.rollBack(files);
+  const back = await waitFor(async () => (await room.store.read({ tenant, id: "r1" }).catch(() => null)) ?? false, {
+    what: "the run to be there again",
+    timeoutMs: 30_000,
+    everyMs: 50,
+  });
+  expect(back).toMatchObject({ status: "completed", revision: 1 });
+  await room.start("whole");
+  expect((await room.rest()).status).toBe("completed");
+  expect(await room.counts()).toMatchObject(done);
+  expect((await room.log()).flatMap(({ taken }) => taken)).toContainEqual({
+    what: "restored",
+    note: expect.any(String),
+  });
+});
+
+test("I12 a run in the middle that the store knows nothing of any more: parked, and each effect is there once", async () => {
+  const { room, files } = await begun("gone", null);
+  const operationId = room.operationOf("approve");
+  stage.world.fault({ service: "approve", operationId, kind: "hang-before-apply" });
+  const held = await stage.world.nextHeld({ service: "approve", operationId });
+  await stage.redis.rollBack(files);
+  await parked(room);
+  expect((await room.rowOf("letter")).call.state).toBe("succeeded");
+  held.drop();
+  stage.world.clearFaults();
+  await goOn(room);
+  const { approve: _approve, ...rest } = done;
+  expect(await room.counts()).toMatchObject(rest);
+});
