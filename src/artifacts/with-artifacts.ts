@@ -61,7 +61,7 @@ function unchanged(store: Store) {
     send: (command) => store.send(command),
     due: (...given) => store.due(...given),
     renewPermit: (command) => store.renewPermit(command),
-    hello: (owner) => store.hello(owner),
+    hello: (...given) => store.hello(...given),
     suspect: (...given) => store.suspect(...given),
     goodbye: (owner) => store.goodbye(owner),
     lostOwners: () => store.lostOwners(),

@@ -10,9 +10,8 @@ import {
   parkedListing,
   type Review,
   type ReviewReason,
-  type RunRecord,
   type Serving,
-  type SharedPage,
+  type SharedRun,
   type Store,
   structureName,
   type UnreadableRun,
@@ -80,7 +79,7 @@ export async function inboxPage(
   const serving = listings.length === 1 ? before : await store.serving();
   const unserved = new Set(unservedBy(serving, lost));
   const now = await store.now();
-  const items = page.runs.map((run) => itemOf(store, { ...run, serving, unserved, now }));
+  const items = page.runs.map((run) => itemOf(store, run, { serving, unserved, now }));
   const { unreadable, cursor } = page;
   return { items: (await Promise.all(items)).filter((item) => item !== null), unreadable, cursor };
 }
@@ -100,38 +99,37 @@ async function lostOwners(store: Store): Promise<ReadonlySet<string>> {
 
 // ---- one item
 
-type Found = SharedPage["runs"][number] & {
+/** By what a run is judged. */
+interface Seen {
   readonly serving: Serving;
   readonly unserved: ReadonlySet<string>;
   readonly now: number;
-};
-
-/** `null`: it went on between the listing and the reading. */
-async function itemOf(store: Store, found: Found): Promise<InboxItem | null> {
-  const { record } = found;
-  if (record.review !== null) return await reviewItem(store, record, record.review, found.now);
-  const structure = structureName(record);
-  const isUnserved = found.unserved.has(structure) && !isDriven(found.serving, structure, found.holder);
-  return isUnserved && !hasEnded(record.status) ? await unservedItem(store, record, found) : null;
 }
 
-async function reviewItem(store: Store, record: RunRecord, review: Review, now: number): Promise<InboxItem> {
-  const { tenant, id, saga, version } = record;
-  const { reason, message, evidence, verbs, n, seq, since } = review;
-  const step = seq === null ? null : ((await store.ledger(record))[seq - 1]?.step ?? null);
+/** `null`: it went on between the listing and the reading. */
+async function itemOf(store: Store, run: SharedRun, seen: Seen): Promise<InboxItem | null> {
+  if (run.review !== null) return reviewItem(run, run.review, seen.now);
+  const structure = structureName(run);
+  const isUnserved = seen.unserved.has(structure) && !isDriven(seen.serving, structure, run.holder);
+  return isUnserved && !hasEnded(run.status) ? await unservedItem(store, run, seen) : null;
+}
+
+function reviewItem(run: SharedRun, review: Review, now: number): InboxItem {
+  const { tenant, id, saga, version, step } = run;
+  const { reason, message, evidence, verbs, n, since } = review;
   const what = { reason, message, evidence, verbs, review: n, step };
   return { kind: "review", tenant, id, saga, version, ...what, since, ageMs: ageOf(since, now) };
 }
 
-async function unservedItem(store: Store, record: RunRecord, { serving, now }: Found): Promise<InboxItem> {
-  const { tenant, id, saga, version, revision, hash } = record;
-  const [last] = await store.log(record, revision, revision + 1);
-  const since = last?.at ?? record.createdAt;
+async function unservedItem(store: Store, run: SharedRun, { serving, now }: Seen): Promise<InboxItem> {
+  const { tenant, id, saga, version, revision, hash } = run;
+  const [last] = await store.log(run, revision, revision + 1);
+  const since = last?.at ?? run.createdAt;
   const served = [...new Set(serving.owners.flatMap(({ serves }) => serves))].filter((name) =>
     name.startsWith(`${saga}@`),
   );
   const message = `no living worker serves ${saga} version ${version} in the structure ${hash}: start one that does`;
-  const evidence = { structure: structureName(record), status: record.status, served };
+  const evidence = { structure: structureName(run), status: run.status, served };
   const what = { message, evidence, verbs: [], review: null, step: null };
   return { kind: "unserved", tenant, id, saga, version, reason: "unserved", ...what, since, ageMs: ageOf(since, now) };
 }

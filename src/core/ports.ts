@@ -185,9 +185,20 @@ export interface SharedQuery {
   readonly cursor?: string;
   readonly limit: number;
 }
+/** What is told of a run in such a page. */
+export interface SharedRun
+  extends Pick<
+    RunRecord,
+    "tenant" | "id" | "saga" | "version" | "hash" | "status" | "review" | "revision" | "createdAt"
+  > {
+  /** The step that its review is about; `null`: none. */
+  readonly step: string | null;
+  /** The owner of its lease, where that has not run out. */
+  readonly holder: string | null;
+}
 export interface SharedPage {
-  /** Newest first. `holder`: the owner of its lease, where that has not run out. */
-  readonly runs: readonly { readonly record: RunRecord; readonly holder: string | null }[];
+  /** Newest first. */
+  readonly runs: readonly SharedRun[];
   readonly unreadable: readonly UnreadableRun[];
   readonly cursor: string | null;
 }
@@ -233,7 +244,7 @@ export interface Store extends IntentRegistry, PlanShelf {
   permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
   renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;
   /** Registers an incarnation, its pulse (again after each reconnect), and the structures whose runs it drives. */
-  hello(owner: OwnerRef, serves?: readonly string[]): Promise<void>;
+  hello(owner: OwnerRef, serves: readonly string[]): Promise<void>;
   /** Says which suspect run this owner is driving now; `null`: none. */
   suspect(owner: string, run: RunRef | null): Promise<void>;
   goodbye(owner: string): Promise<void>;

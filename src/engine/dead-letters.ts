@@ -97,7 +97,7 @@ export class DeadLetterDesk {
     const cursor = this.#cursor === null ? {} : { cursor: this.#cursor };
     const page = await context.store.listShared({ listings: [parkedListing], limit: sweepLimit, ...cursor });
     this.#cursor = page.cursor;
-    const open = page.runs.flatMap(({ record }) => letterOf(record) ?? []);
+    const open = page.runs.flatMap((run) => letterOf(run) ?? []);
     await letters.add(without(open, shown));
     const over = await this.#over(without(shown, open));
     await letters.remove(over);
@@ -115,8 +115,8 @@ export class DeadLetterDesk {
       return record?.review?.n !== review;
     } catch (error) {
       // One that cannot be read hides none of the others, and stays where people look.
-      if (error instanceof RepriseError && error.code === "RECORD_CORRUPT") return false;
-      throw error;
+      if (error instanceof RepriseError && error.code === "STORE_UNAVAILABLE") throw error;
+      return false;
     }
   }
 
@@ -177,7 +177,8 @@ export class DeadLetterDesk {
 }
 
 /** What is shown of a run; `null`: it is not parked. */
-function letterOf({ tenant, id, saga, version, review }: RunRecord): DeadLetter | null {
+function letterOf(run: Pick<RunRecord, "tenant" | "id" | "saga" | "version" | "review">): DeadLetter | null {
+  const { tenant, id, saga, version, review } = run;
   if (review === null) return null;
   const { n, reason, message, since, verbs } = review;
   return { run: { tenant, id }, review: n, saga, version, reason, message, since, verbs };

@@ -3,7 +3,7 @@
  * the last run shown, so a run that changes lists between two pages is neither lost nor shown twice.
  */
 
-import type { ListQuery, RunRecord, RunStatus, RunSummary, SharedQuery } from "../core/index.ts";
+import type { ListQuery, RunRecord, RunStatus, RunSummary, SharedQuery, SharedRun } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { runOf } from "./keys.ts";
 import { maxPageRecords } from "./limits.ts";
@@ -89,6 +89,11 @@ export function summaryOf(record: RunRecord): RunSummary {
 }
 
 // ---- listings that tenants share
+
+export function sharedRunOf(record: RunRecord, step: string | null, holder: string | null): SharedRun {
+  const { tenant, id, saga, version, hash, status, review, revision, createdAt } = record;
+  return { tenant, id, saga, version, hash, status, review, revision, createdAt, step, holder };
+}
 
 /** How deep each listing is read for one page: the runs of one tenant may lie far apart. */
 export function sharedDepth(query: SharedQuery): number {

@@ -187,8 +187,8 @@ class MemoryStore implements Store {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
   }
 
-  async hello({ owner, serverId, pulse }: OwnerRef, serves?: readonly string[]): Promise<void> {
-    if (serves !== undefined) this.#serves.set(owner, serves);
+  async hello({ owner, serverId, pulse }: OwnerRef, serves: readonly string[]): Promise<void> {
+    this.#serves.set(owner, serves);
     for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
   }
 

@@ -215,11 +215,11 @@ class RedisStore implements Store {
     return await noteResult(this.#parts().wire, id, item, result);
   }
 
-  async hello(owner: OwnerRef, serves?: readonly string[]): Promise<void> {
+  async hello(owner: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#mine.add(owner.owner);
     const { wire } = this.#parts();
     await hello(wire, owner);
-    if (serves !== undefined) await sayServed(wire, this.#keys.serves, owner.owner, serves);
+    await sayServed(wire, this.#keys.serves, owner.owner, serves);
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {

@@ -1,6 +1,14 @@
 /** What is asked about the runs of all tenants, over memory shards. */
-import { openListing, type Serving, type SharedPage, type SharedQuery } from "../../core/index.ts";
-import { byPlace, decodeSharedCursor, encodeCursor, type Place, pageLimit, sharedPlaces } from "../cursor.ts";
+import { openListing, type Run, type Serving, type SharedPage, type SharedQuery } from "../../core/index.ts";
+import {
+  byPlace,
+  decodeSharedCursor,
+  encodeCursor,
+  type Place,
+  pageLimit,
+  sharedPlaces,
+  sharedRunOf,
+} from "../cursor.ts";
 import type { Cell } from "./cell.ts";
 import type { Shard } from "./shard.ts";
 
@@ -15,10 +23,14 @@ export function listShared(shards: readonly Shard[], query: SharedQuery, timeOf:
   const runs = places.flatMap(({ id: member }) =>
     shards.flatMap((shard) => {
       const cell = shard.cells.get(member);
-      return cell === undefined ? [] : [{ record: cell.run.record, holder: holderOf(cell, timeOf(shard)) }];
+      return cell === undefined ? [] : [sharedRunOf(cell.run.record, stepOf(cell.run), holderOf(cell, timeOf(shard)))];
     }),
   );
   return { runs, unreadable: [], cursor: next === null ? null : encodeCursor(next) };
+}
+
+function stepOf({ record: { review }, rows }: Run): string | null {
+  return rows[(review?.seq ?? 0) - 1]?.step ?? null;
 }
 
 function holderOf({ lease }: Cell, now: number): string | null {

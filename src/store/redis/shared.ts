@@ -3,8 +3,9 @@
  * owner's structures are kept for the namespace and written after its registration, so that what is kept of an owner that
  * is not registered is left over from one that is gone.
  */
-import type { RunRef, Serving, SharedPage, SharedQuery } from "../../core/index.ts";
-import { decodeSharedCursor, encodeCursor, pageLimit, sharedDepth, sharedPlaces } from "../cursor.ts";
+import type { RunRecord, RunRef, Serving, SharedPage, SharedQuery } from "../../core/index.ts";
+import { decodeRow } from "../codec.ts";
+import { decodeSharedCursor, encodeCursor, pageLimit, sharedDepth, sharedPlaces, sharedRunOf } from "../cursor.ts";
 import { runOf } from "../keys.ts";
 import { countOpen, now, placesIn, recordsOf } from "./reads.ts";
 import type { Wire } from "./wire.ts";
@@ -20,11 +21,23 @@ export async function listShared(wire: Wire, query: SharedQuery): Promise<Shared
   const { places, next } = sharedPlaces(lists, { depth, limit, tenant: query.tenant });
   const runs = places.map(({ id }) => runOf(id));
   const [{ records, unreadable }, holders] = await Promise.all([recordsOf(wire, runs), holdersOf(wire, runs)]);
+  const steps = await Promise.all(records.map((record) => stepOf(wire, record)));
   return {
-    runs: records.map((record) => ({ record, holder: holders.get(wire.find(record).member) ?? null })),
+    runs: records.map((record, at) =>
+      sharedRunOf(record, steps[at] ?? null, holders.get(wire.find(record).member) ?? null),
+    ),
     unreadable,
     cursor: next === null ? null : encodeCursor(next),
   };
+}
+
+/** The step that its review is about, read from that row alone. */
+async function stepOf(wire: Wire, record: RunRecord): Promise<string | null> {
+  const seq = record.review?.seq ?? null;
+  if (seq === null) return null;
+  const { member, shard } = wire.find(record);
+  const row = await wire.ask("list", () => wire.client.lindex(`${shard.prefix}ledger:${member}`, seq - 1));
+  return row === null ? null : decodeRow(record, seq, row).step;
 }
 
 /** Whose leases these runs are in. */

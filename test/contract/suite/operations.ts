@@ -182,7 +182,7 @@ export class Play {
       case "renewPermit":
         return this.#permit(operation);
       case "hello":
-        return (store) => store.hello({ owner: operation.owner, serverId: "s", pulse: operation.pulse });
+        return (store) => store.hello({ owner: operation.owner, serverId: "s", pulse: operation.pulse }, []);
       case "suspect": {
         const driven = operation.run === null ? null : ref(operation.run);
         return (store) => store.suspect(operation.owner, driven);

@@ -6,7 +6,7 @@ import { acquired, type Current, committed, epochMs, held, leaseMs, sweep } from
 export function ownerContract(current: Current): void {
   const registered = async (name = fresh("worker")): Promise<OwnerRef> => {
     const owner = { owner: name, ...(await current.bench.pulses.open()) };
-    await current.store.hello(owner);
+    await current.store.hello(owner, []);
     return owner;
   };
 
@@ -65,7 +65,7 @@ export function ownerContract(current: Current): void {
     expect(await current.store.acquire({ run: record, owner: "w", token: "t", leaseMs })).toMatchObject({
       answer: "HELD",
     });
-    await current.store.hello(owner);
+    await current.store.hello(owner, []);
     expect(await current.store.expire(owner)).toEqual({ expired: 1, more: false });
     await acquired(current.store, record);
     expect(await current.store.read(record)).toEqual(next);
@@ -150,7 +150,7 @@ export function ownerContract(current: Current): void {
     });
 
     test("an owner without a pulse is never lost by it", async () => {
-      await current.store.hello({ owner: "no-pulse", serverId: null, pulse: null });
+      await current.store.hello({ owner: "no-pulse", serverId: null, pulse: null }, []);
       expect(await lostByAnother()).toEqual([]);
     });
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SharedQuery } from "../../../src/core/ports.ts";
 import type { RunRecord } from "../../../src/core/run.ts";
-import { fresh } from "../../support/records.ts";
+import { aRow, fresh } from "../../support/records.ts";
 import { type Current, committed, ended, epochMs, held, leaseMs } from "./harness.ts";
 
 const review = {
@@ -27,14 +27,14 @@ export function sharedContract(current: Current): void {
   };
 
   const idsIn = async (query: Omit<SharedQuery, "listings" | "limit"> = {}, listings = ["parked"]) =>
-    (await current.store.listShared({ listings, limit: 100, ...query })).runs.map(({ record }) => record.id);
+    (await current.store.listShared({ listings, limit: 100, ...query })).runs.map(({ id }) => id);
 
   const allPages = async (query: SharedQuery): Promise<readonly string[]> => {
     const all: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await current.store.listShared(cursor === undefined ? query : { ...query, cursor });
       expect(page.runs.length).toBeLessThanOrEqual(query.limit);
-      all.push(...page.runs.map(({ record }) => record.id));
+      all.push(...page.runs.map(({ id }) => id));
       cursor = page.cursor;
     }
     return all;
@@ -48,7 +48,32 @@ export function sharedContract(current: Current): void {
     expect(await idsIn()).toEqual([theirs.id, mine.id]);
     expect(await idsIn({ tenant: "theirs" })).toEqual([theirs.id]);
     const { runs } = await current.store.listShared({ listings: ["parked"], limit: 1 });
-    expect(runs).toEqual([{ record: { ...theirs, revision: 2 }, holder: null }]);
+    expect(runs).toEqual([
+      {
+        tenant: "theirs",
+        id: theirs.id,
+        saga: "order",
+        version: 1,
+        hash: "hash-of-order",
+        status: "needs_review",
+        review,
+        revision: 2,
+        createdAt: epochMs - 1,
+        step: null,
+        holder: null,
+      },
+    ]);
+  });
+
+  test("the step that a review is about is told, of whatever row that is", async () => {
+    const { lease, record } = await held(current.store);
+    const rows = [
+      { ...aRow(1), step: "charge" },
+      { ...aRow(2), step: "ship" },
+    ];
+    const asked = { status: "needs_review", rows: 2, review: { ...review, seq: 2, side: "action" } } as const;
+    await committed(current.store, lease, record, { record: asked, rows });
+    expect((await current.store.listShared({ listings: ["parked"], limit: 1 })).runs).toMatchObject([{ step: "ship" }]);
   });
 
   test("a run that goes on is no longer among them", async () => {
@@ -87,9 +112,9 @@ export function sharedContract(current: Current): void {
   test("the holder is whoever has a lease that has not run out", async () => {
     const { record } = await held(current.store, {}, "worker-7");
     const query = { listings: ["open:order@1#hash-of-order"], limit: 10 };
-    expect((await current.store.listShared(query)).runs).toMatchObject([{ record, holder: "worker-7" }]);
+    expect((await current.store.listShared(query)).runs).toMatchObject([{ id: record.id, holder: "worker-7" }]);
     await current.bench.advance(leaseMs);
-    expect((await current.store.listShared(query)).runs).toMatchObject([{ record, holder: null }]);
+    expect((await current.store.listShared(query)).runs).toMatchObject([{ id: record.id, holder: null }]);
   });
 
   test("a cursor that no such page made is refused: CURSOR_INVALID", async () => {
@@ -103,8 +128,8 @@ export function sharedContract(current: Current): void {
     await ended(current.store, { saga: "over" });
     await held(current.store, { saga: "trip", version: 2 });
     const pulse = { serverId: null, pulse: null };
+    await current.store.hello({ owner: "w-1", ...pulse }, ["trip@1#before"]);
     await current.store.hello({ owner: "w-1", ...pulse }, ["trip@2#hash-of-order", "order@1#x"]);
-    await current.store.hello({ owner: "w-1", ...pulse });
     await current.store.hello({ owner: "w-2", ...pulse }, []);
     const serving = await current.store.serving();
     expect(serving.open).toEqual(["trip@2#hash-of-order"]);
