@@ -29,7 +29,6 @@ import { judgedRun } from "./judged.ts";
 import { sendVerb } from "./operator.ts";
 import { sendRequest } from "./send.ts";
 import { create, startOne } from "./start.ts";
-import { undoSlot } from "./undo.ts";
 
 const defaultExpiryMs = 15 * 60_000;
 /** The longest a plan may lie there. */
@@ -223,10 +222,9 @@ async function send(connection: Connection, made: ReplayPlan, sending: Sending):
       await sendVerb(connection, run, { n: request.review, verb: verbOf(request, reason), shown }, { by, commandId });
       return id;
     case "undo": {
-      const { despitePivot } = request;
-      const body = { type: "undo", reason, despitePivot, ...shown } as const;
-      const answer = await sendRequest(connection, { run, slot: undoSlot(despitePivot), commandId, by, body });
-      if (answer.answer === "TAKEN") throw taken(made.id, answer);
+      const body = { type: "undo", reason, despitePivot: request.despitePivot, ...shown } as const;
+      // A slot of its own: one that comes too late is refused by the run, and must not stand in anybody's way.
+      await sendRequest(connection, { run, slot: `undo:${made.id}`, commandId, by, body });
       return id;
     }
     case "start":
@@ -273,7 +271,7 @@ async function beginFork(
   const moment = machine === null ? null : momentBefore(judged, machine, seq);
   // The plan was made anew a moment ago (`objectionToPlan`), and came to the same.
   if (machine === null || moment === null || !moment.ok) throw refused(made, { kind: "moved", message: "it is gone" });
-  const first = fork({ judged, machine, start: moment.start, id, now, plan: made.id, by, reason });
+  const first = fork({ judged, machine, moment, id, now, plan: made.id, by, reason });
   await create(connection, { ...first, memberships: listingsOf(first.record), commandId });
 }
 

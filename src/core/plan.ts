@@ -130,7 +130,7 @@ function planFork(judged: Judged, machine: Machine, { id, seq }: Extract<ReplayW
   const moment = momentBefore(judged, machine, seq);
   if (!moment.ok) return cannot(moment.problem);
   const { start } = moment;
-  const problem = objectionToReuse(judged, start);
+  const problem = objectionToReuse(judged, moment);
   if (problem !== null) return cannot(problem);
   const isAnew = (of: { readonly seq: number }) => of.seq > start.rows || start.waits.includes(of.seq);
   const told = calls.slice(0, start.rows).map((call): CallVerdict => {
