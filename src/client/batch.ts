@@ -162,11 +162,11 @@ class Work {
       for (;;) {
         const record = await store.read({ tenant, id });
         if (record === null) return "it is not there";
-        if (hasEnded(record.status)) return null;
         const left = until - clock.monotonicMs();
         const hasMoved = id !== run || record.revision > revision;
+        if (hasMoved && hasEnded(record.status)) return null;
         if (record.review !== null && (hasMoved || left <= 0)) return `it is parked: ${record.review.message}`;
-        if (left <= 0) return null;
+        if (left <= 0) return hasMoved ? null : "nothing has come of it yet";
         await news.next(Math.min(left, rereadMs));
       }
     } finally {

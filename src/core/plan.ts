@@ -74,17 +74,16 @@ function planUndo(judged: Judged, saga: SagaSpec, despitePivot: boolean): Propos
   const { record, rows } = judged;
   const { review } = record;
   const { calls } = verdictOf(judged);
+  const pivot = pivotIn(saga, rows);
+  const unsafe = pivot === null ? [] : [`a point of no return was passed (${pivot})`];
   if (review !== null) {
     if (!review.verbs.includes("compensate")) {
       return { request: null, problem: `its review takes ${review.verbs.join(", ")}`, unsafe: [], calls };
     }
-    const unsafe = review.reason === "after_pivot" ? [review.message] : [];
     return { request: { type: "verb", review: review.n, verb: "compensate" }, problem: null, unsafe, calls };
   }
   const problem = objectionToUndo(record.status, rows, saga, { reason: "given when it is executed", despitePivot });
   if (problem !== null) return { request: null, problem, unsafe: [], calls };
-  const pivot = pivotIn(saga, rows);
-  const unsafe = pivot === null ? [] : [`a point of no return was passed (${pivot})`];
   return { request: { type: "undo", despitePivot }, problem: null, unsafe, calls };
 }
 
