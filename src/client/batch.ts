@@ -1,79 +1,21 @@
 /**
- * Replaying many runs: a frozen selection with one plan a run, executed item by item. Owns: what is selected, the canary, the
- * rate, and what came of each item. Each item is one plan, executed as any plan is (`replay.ts`).
+ * Replaying many runs: a frozen selection (`selection.ts`) is executed item by item. Owns: the canary, the rate, and what came
+ * of each item. Each item is one plan, executed as any plan is (`replay.ts`).
  *
  * Invariants: B1 what is executed is what was selected: a run that has moved since is left as it is. B2 what is not safe is
  * left out unless a person says why it is meant. B3 executing again goes on where it stopped, and does no item twice. B4 of
  * every item it is said what came of it, and why.
  */
-import {
-  hasEnded,
-  type ReplayPlan,
-  type ReviewReason,
-  type RunRef,
-  type RunStatus,
-  type RunSummary,
-} from "../core/index.ts";
+import { hasEnded } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Duration } from "../saga/index.ts";
-import { checkedDuration, checkedId, checkedReason, invalid } from "./checks.ts";
+import { checkedDuration, checkedReason, invalid } from "./checks.ts";
 import { type Connection, rereadMs } from "./connection.ts";
-import { judgedRun } from "./judged.ts";
-import { checkedExpiry, executePlan, keep, planRun } from "./replay.ts";
-import { defaultTenant } from "./start.ts";
+import { executePlan } from "./replay.ts";
+import type { Batch, BatchItem } from "./selection.ts";
 
-const standardExpiryMs = 86_400_000;
-/** Runs that one batch may select. */
-const maxItems = 1_000;
-const pageSize = 200;
 const standardRatePerSecond = 10;
 const standardCanaryMs = 30_000;
-
-/** Which runs; what is not named is not asked for. */
-export interface BatchFilter {
-  /** `default` unless given. */
-  readonly tenant?: string;
-  readonly saga?: string;
-  /** `needs_review` unless given. */
-  readonly status?: RunStatus;
-  /** Why they are parked. */
-  readonly reason?: ReviewReason;
-  /** The step that they are parked for. */
-  readonly step?: string;
-}
-
-export interface BatchOptions {
-  readonly filter: BatchFilter;
-  readonly mode: "resume" | "compensate_only" | "new_run";
-  /** Newest first; 1,000 unless given, which is the most. */
-  readonly limit?: number;
-  /** Until when it may be executed; a day from now unless given. */
-  readonly expiresIn?: Duration;
-}
-
-/** One run of a batch, and what is planned for it. */
-export interface BatchItem {
-  readonly tenant: string;
-  readonly run: string;
-  readonly plan: string;
-  /** Of the run, when it was selected. */
-  readonly revision: number;
-  readonly safe: boolean;
-  /** Why it is not safe, or cannot be done; empty where it is safe. */
-  readonly reasons: readonly string[];
-}
-
-/** A frozen selection. */
-export interface Batch {
-  readonly id: string;
-  readonly mode: BatchOptions["mode"];
-  readonly filter: BatchFilter;
-  readonly items: readonly BatchItem[];
-  /** Runs that were found and cannot be read. */
-  readonly unreadable: readonly RunRef[];
-  readonly at: number;
-  readonly expiresAt: number;
-}
 
 export interface ExecuteBatchOptions {
   readonly by: string;
@@ -101,58 +43,6 @@ export interface BatchReport extends Batch {
   /** Why the rest was left; `null`: nothing was. */
   readonly stopped: string | null;
 }
-
-// ---- selecting
-
-/** Throws INPUT_INVALID, ID_INVALID. */
-export async function replayMany(connection: Connection, options: BatchOptions): Promise<Batch> {
-  const { filter, mode, limit = maxItems } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxItems) {
-    throw invalid("INPUT_INVALID", "limit", `it is a whole number from 1 to ${maxItems}`);
-  }
-  const at = await connection.storeNow();
-  const expiresAt = at + checkedExpiry(options.expiresIn, standardExpiryMs);
-  const { runs, unreadable } = await selected(connection, filter, limit);
-  const items: BatchItem[] = [];
-  for (const run of runs) {
-    const made = await planRun(connection, run, { mode }, expiresAt);
-    items.push(itemOf(made));
-  }
-  const batch: Batch = { id: connection.ports.ids.next(), mode, filter, items, unreadable, at, expiresAt };
-  await keep(connection, batch.id, batch, expiresAt);
-  return batch;
-}
-
-function itemOf({ tenant, run, id, revision, safe, problem, unsafe }: ReplayPlan): BatchItem {
-  return { tenant, run, plan: id, revision, safe, reasons: problem === null ? unsafe : [problem] };
-}
-
-async function selected(connection: Connection, filter: BatchFilter, limit: number) {
-  const store = await connection.store();
-  const { saga, status = "needs_review" } = filter;
-  const tenant = checkedId(filter.tenant ?? defaultTenant, "the tenant");
-  const query = { tenant, status, limit: pageSize, ...(saga === undefined ? {} : { saga }) };
-  const runs: RunRef[] = [];
-  const unreadable: RunRef[] = [];
-  for (let cursor: string | null | undefined; cursor !== null && runs.length < limit; ) {
-    const page = await store.list({ ...query, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { id } of page.unreadable) unreadable.push({ tenant, id });
-    for (const run of page.runs) if (runs.length < limit && (await matches(connection, run, filter))) runs.push(run);
-    cursor = page.cursor;
-  }
-  return { runs, unreadable };
-}
-
-async function matches(connection: Connection, run: RunSummary, { reason, step }: BatchFilter): Promise<boolean> {
-  if (reason !== undefined && run.review?.reason !== reason) return false;
-  if (step === undefined) return true;
-  const seq = run.review?.seq ?? null;
-  if (seq === null) return false;
-  const { rows } = await judgedRun(connection, run);
-  return rows[seq - 1]?.step === step;
-}
-
-// ---- executing
 
 /** A batch and what came of it so far. Throws PLAN_GONE. */
 export async function readBatch(connection: Connection, id: string): Promise<BatchReport> {
@@ -272,11 +162,11 @@ class Work {
       for (;;) {
         const record = await store.read({ tenant, id });
         if (record === null) return "it is not there";
-        if (hasEnded(record.status)) return null;
         const left = until - clock.monotonicMs();
         const hasMoved = id !== run || record.revision > revision;
+        if (hasMoved && hasEnded(record.status)) return null;
         if (record.review !== null && (hasMoved || left <= 0)) return `it is parked: ${record.review.message}`;
-        if (left <= 0) return null;
+        if (left <= 0) return hasMoved ? null : "nothing has come of it yet";
         await news.next(Math.min(left, rereadMs));
       }
     } finally {

@@ -5,20 +5,13 @@
 import type { ListPage, ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
-import {
-  type Batch,
-  type BatchOptions,
-  type BatchReport,
-  type ExecuteBatchOptions,
-  executeBatch,
-  readBatch,
-  replayMany,
-} from "./batch.ts";
+import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import { ConnectedRun, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
+import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import {
   defaultTenant,
   type ManyStart,

@@ -26,7 +26,7 @@ import { type Connection, type News, rereadMs } from "./connection.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
-import { type PlanOptions, plan } from "./replay.ts";
+import { type PlanOptions, plan } from "./plan.ts";
 import { notFound, sendRequest } from "./send.ts";
 import { type UndoOptions, undo } from "./undo.ts";
 import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";

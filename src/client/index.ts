@@ -1,19 +1,13 @@
 /** The door of the client: what applications and operators may ask. */
-export type {
-  Batch,
-  BatchFilter,
-  BatchItem,
-  BatchOptions,
-  BatchReport,
-  ExecuteBatchOptions,
-  ItemResult,
-} from "./batch.ts";
+export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
-export type { ExecuteOptions, PlanOptions, Replayed } from "./replay.ts";
+export type { PlanOptions } from "./plan.ts";
+export type { ExecuteOptions, Replayed } from "./replay.ts";
+export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { UndoOptions } from "./undo.ts";
 export type { LedgerRow, RunView } from "./view.ts";

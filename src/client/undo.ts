@@ -31,16 +31,11 @@ export async function undo(
   const saga = connection.machineFor(record)?.saga ?? null;
   const objection = objectionToUndo(record.status, rows, saga, { reason, despitePivot });
   if (objection !== null) throw refused(record, objection);
-  const slot = undoSlot(despitePivot);
+  const slot = despitePivot ? "undo:despite_pivot" : "undo";
   const body = { type: "undo", reason, despitePivot } as const;
   const commandId = connection.ports.ids.next();
   const answer = await sendRequest(connection, { run, slot, commandId, by, body });
   return { by: answer.answer === "TAKEN" ? answer.by : by };
-}
-
-/** Where the request lies: one against a pivot is another one. */
-export function undoSlot(despitePivot: boolean): string {
-  return despitePivot ? "undo:despite_pivot" : "undo";
 }
 
 function refused({ tenant, id, status }: RunRecord, objection: string): RepriseError {

@@ -79,7 +79,10 @@ function whereOf(record: RunRecord): string {
 
 function doingOf({ status, review, waitingFor, unwind }: RunRecord): string {
   if (review !== null) return `is parked for a person: ${review.message}`;
-  if (unwind !== null) return `is being undone (${unwind.cause.message})`;
+  if (unwind !== null) {
+    const end = unwind.to === undefined ? "" : ` as far as the savepoint ${unwind.to.state}`;
+    return `is being undone${end} (${unwind.cause.message})`;
+  }
   if (waitingFor !== null) return `waits for ${waitingFor}`;
   return status === "paused" ? "is paused" : "goes on";
 }

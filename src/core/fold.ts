@@ -21,12 +21,18 @@ export interface Folded {
 export interface Step {
   readonly revision: number;
   readonly snapshot: MachineState | null;
-  /** Rows that the machine had asked for by then, those it still waited for, and its timers. */
-  readonly asked: number;
-  readonly waits: readonly number[];
-  readonly timers: readonly StartTimer[];
   /** Why the entry does not follow from those before it; `null`: it does. */
   readonly problem: string | null;
+}
+
+/** Everything that the machine saw at one time. */
+export interface Stand {
+  readonly snapshot: MachineState | null;
+  /** Rows that it had asked for by then, those it still waited for, and those whose outputs it had. */
+  readonly asked: number;
+  readonly waits: readonly number[];
+  readonly used: ReadonlySet<number>;
+  readonly timers: readonly StartTimer[];
 }
 
 /** The snapshots a log leads to, one an entry. After the first problem nothing more is said. */
@@ -36,15 +42,22 @@ export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[])
     return log.slice(0, 1).map(({ revision }) => ({ revision, ...nothing }));
   }
   const replay = new Replay(machine, run);
-  const steps: Step[] = [];
-  let digest = run.record.hash;
-  for (const entry of log) {
-    const problem = replay.take(entry.taken) ?? digestProblem(digest, entry, replay.snapshot);
-    steps.push({ revision: entry.revision, ...replay.state(), problem });
-    if (problem !== null) break;
-    digest = entry.digest;
+  return [...replay.through(log)].map(({ step }) => step);
+}
+
+/** How the run stood when it had just asked for a row; in words: the log does not lead there. */
+export function standBefore(
+  machine: Machine,
+  run: Folded,
+  log: readonly LogEntry[],
+  seq: number,
+): Stand | { readonly problem: string } {
+  const replay = new Replay(machine, run);
+  for (const { step, asked } of replay.through(log)) {
+    if (step.problem !== null) return { problem: `revision ${step.revision}: ${step.problem}` };
+    if (asked >= seq) return replay.stand();
   }
-  return steps;
+  return { problem: `the log never asks for row ${seq}` };
 }
 
 function missesValues({ record, rows }: Folded): boolean {
@@ -86,23 +99,41 @@ class Replay {
   #startAt({ snapshot, rows, waits, timers }: ForkStart): void {
     this.snapshot = snapshot;
     this.#past.push(snapshot);
-    for (const { seq, invoke, step, output, told, abandoned } of this.#run.rows.slice(0, rows)) {
+    for (const { seq, invoke, step, output, told } of this.#run.rows.slice(0, rows)) {
       const isLive = waits.includes(seq);
       const wasTold = isLive || told === "nothing" ? null : told;
-      this.#lines.push({ invoke, step, output, told: wasTold, abandoned: !isLive && abandoned });
+      this.#lines.push({ invoke, step, output, told: wasTold, abandoned: !isLive && wasTold === null });
       if (isLive) this.#waits.add(seq);
     }
     for (const timer of timers) this.#timers.set(timer.id, timer);
   }
 
+  /** Reads entry by entry, up to the first that does not follow; `asked`: rows asked for by then. */
+  *through(log: readonly LogEntry[]): Generator<{ readonly step: Step; readonly asked: number }> {
+    let digest = this.#run.record.hash;
+    for (const entry of log) {
+      const problem = this.#take(entry.taken) ?? digestProblem(digest, entry, this.snapshot);
+      const { revision } = entry;
+      yield { step: { revision, snapshot: this.snapshot, problem }, asked: this.#lines.length };
+      if (problem !== null) return;
+      digest = entry.digest;
+    }
+  }
+
   /** How it stands now. */
-  state(): Omit<Step, "revision" | "problem"> {
-    const { snapshot } = this;
-    return { snapshot, asked: this.#lines.length, waits: [...this.#waits], timers: [...this.#timers.values()] };
+  stand(): Stand {
+    const used = this.#lines.flatMap(({ told }, at) => (told === "outcome" ? [at + 1] : []));
+    return {
+      snapshot: this.snapshot,
+      asked: this.#lines.length,
+      waits: [...this.#waits],
+      used: new Set(used),
+      timers: [...this.#timers.values()],
+    };
   }
 
   /** Why something in it cannot have happened; `null`: all of it can. */
-  take(taken: readonly Taken[]): string | null {
+  #take(taken: readonly Taken[]): string | null {
     for (const [at, each] of taken.entries()) {
       // What was refused left everything as it was.
       const problem = taken[at + 1]?.what === "refused" ? null : this.#takeOne(each);

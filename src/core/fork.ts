@@ -9,7 +9,7 @@
 import type { StepSpec } from "../saga/index.ts";
 import { begin } from "./decide.ts";
 import { entryDigest } from "./digest.ts";
-import { foldLog, type Step } from "./fold.ts";
+import { type Stand, standBefore } from "./fold.ts";
 import { operationId } from "./ids.ts";
 import type { Machine, MachineState } from "./machine-port.ts";
 import { newCall, rowIsOpen } from "./rows.ts";
@@ -19,24 +19,26 @@ import type { Judged } from "./verdict.ts";
 
 /** The moment before a step, as the log tells it. */
 export type Moment =
-  | { readonly ok: true; readonly start: ForkStart; readonly revision: number }
+  | {
+      readonly ok: true;
+      readonly start: ForkStart;
+      /** Rows whose outputs the machine had. */
+      readonly used: ReadonlySet<number>;
+    }
   | { readonly ok: false; readonly problem: string };
 
 /** Finds when the run had just asked for a row. */
 export function momentBefore({ record, rows, log = [] }: Judged, machine: Machine, seq: number): Moment {
   const entries = log.slice(0, record.revision);
   if (entries.length < record.revision) return notReproducible("the log is not whole");
-  for (const step of foldLog(machine, { record, rows }, entries)) {
-    if (step.problem !== null) return notReproducible(`revision ${step.revision}: ${step.problem}`);
-    if (step.asked >= seq) return momentOf(step, seq);
-  }
-  return notReproducible(`the log never asks for row ${seq}`);
+  const stand = standBefore(machine, { record, rows }, entries, seq);
+  return "problem" in stand ? notReproducible(stand.problem) : momentOf(stand, seq);
 }
 
-function momentOf({ revision, snapshot, asked, waits, timers }: Step, seq: number): Moment {
+function momentOf({ snapshot, asked, waits, used, timers }: Stand, seq: number): Moment {
   if (!waits.includes(seq)) return notReproducible(`row ${seq} was left in the moment in which it was asked for`);
   // A row is asked for by a turn, and a turn leaves a snapshot.
-  return { ok: true, revision, start: { snapshot: snapshot as MachineState, rows: asked, waits, timers } };
+  return { ok: true, used, start: { snapshot: snapshot as MachineState, rows: asked, waits, timers } };
 }
 
 function notReproducible(why: string): Moment {
@@ -44,15 +46,17 @@ function notReproducible(why: string): Moment {
 }
 
 /** Why the rows before the moment cannot be reused; `null`: they can. */
-export function objectionToReuse({ record, rows }: Judged, start: ForkStart): string | null {
+export function objectionToReuse(
+  { record, rows }: Judged,
+  { start, used }: Extract<Moment, { readonly ok: true }>,
+): string | null {
   if (record.unwind !== null && !hasEnded(record.status)) return "it is being undone";
   for (const row of reused(rows, start)) {
-    const { call, told, undo, step, seq } = row;
+    const { call, undo, step, seq } = row;
     if (call.state !== "succeeded" && rowIsOpen(row))
       return `${step} (row ${seq}) is open: nobody knows what it will be`;
     const isGone = undo !== null && !stays.has(undo.state);
-    if (told === "outcome" && isGone)
-      return `${step} (row ${seq}) is undone, or is to be: its outcome cannot be reused`;
+    if (used.has(seq) && isGone) return `${step} (row ${seq}) is undone, or is to be: its outcome cannot be reused`;
   }
   return null;
 }
@@ -68,7 +72,7 @@ function reused(rows: readonly Row[], { rows: count, waits }: ForkStart): readon
 export interface ForkInput {
   readonly judged: Judged;
   readonly machine: Machine;
-  readonly start: ForkStart;
+  readonly moment: Extract<Moment, { readonly ok: true }>;
   /** Of the new run. */
   readonly id: string;
   readonly now: number;
@@ -84,7 +88,8 @@ export function fork(input: ForkInput): {
   readonly rows: readonly Row[];
   readonly log: LogEntry;
 } {
-  const { judged, machine, start, id, now, plan, by, reason } = input;
+  const { judged, machine, moment, id, now, plan, by, reason } = input;
+  const { start, used } = moment;
   const { record: of } = judged;
   const { tenant, hash, priority, revision } = of;
   const origin = { run: of.id, revision, plan, by, reason };
@@ -94,7 +99,7 @@ export function fork(input: ForkInput): {
     replayOf: { mode: "fork", start, ...origin },
   });
   const rows = judged.rows.slice(0, start.rows).map((row) => {
-    return start.waits.includes(row.seq) ? askedAnew(row, machine, now) : kept(judged, row);
+    return start.waits.includes(row.seq) ? askedAnew(row, machine, now) : kept(judged, row, used.has(row.seq));
   });
   const digest = entryDigest(hash, first.log, start.snapshot);
   const record: RunRecord = {
@@ -117,10 +122,11 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
 }
 
 /** It happened in the other run, which answers for it. */
-function kept({ namespace, record }: Judged, row: Row): Row {
+function kept({ namespace, record }: Judged, row: Row, isUsed: boolean): Row {
   if (row.call.state !== "succeeded" || row.undo?.state === "done") return row;
   const known = operationId(namespace, record, row);
-  return { ...row, undo: { state: "kept", call: null, reason: `it belongs to run ${record.id} (${known})` } };
+  const told = isUsed ? "outcome" : row.told;
+  return { ...row, told, undo: { state: "kept", call: null, reason: `it belongs to run ${record.id} (${known})` } };
 }
 
 /** A region was entered as often as its rows say. */

@@ -74,17 +74,16 @@ function planUndo(judged: Judged, saga: SagaSpec, despitePivot: boolean): Propos
   const { record, rows } = judged;
   const { review } = record;
   const { calls } = verdictOf(judged);
+  const pivot = pivotIn(saga, rows);
+  const unsafe = pivot === null ? [] : [`a point of no return was passed (${pivot})`];
   if (review !== null) {
     if (!review.verbs.includes("compensate")) {
       return { request: null, problem: `its review takes ${review.verbs.join(", ")}`, unsafe: [], calls };
     }
-    const unsafe = review.reason === "after_pivot" ? [review.message] : [];
     return { request: { type: "verb", review: review.n, verb: "compensate" }, problem: null, unsafe, calls };
   }
   const problem = objectionToUndo(record.status, rows, saga, { reason: "given when it is executed", despitePivot });
   if (problem !== null) return { request: null, problem, unsafe: [], calls };
-  const pivot = pivotIn(saga, rows);
-  const unsafe = pivot === null ? [] : [`a point of no return was passed (${pivot})`];
   return { request: { type: "undo", despitePivot }, problem: null, unsafe, calls };
 }
 
@@ -130,7 +129,7 @@ function planFork(judged: Judged, machine: Machine, { id, seq }: Extract<ReplayW
   const moment = momentBefore(judged, machine, seq);
   if (!moment.ok) return cannot(moment.problem);
   const { start } = moment;
-  const problem = objectionToReuse(judged, start);
+  const problem = objectionToReuse(judged, moment);
   if (problem !== null) return cannot(problem);
   const isAnew = (of: { readonly seq: number }) => of.seq > start.rows || start.waits.includes(of.seq);
   const told = calls.slice(0, start.rows).map((call): CallVerdict => {

@@ -23,7 +23,7 @@ import { parkAfterPivot, pivotHappened, tellNoMore } from "./unwind-start.ts";
 export function goBack(draft: Draft, unwind: Unwind): ReadonlySet<number> {
   for (const seq of draft.open) tellNoMore(draft, seq);
   if (!quiesced(draft, unwind)) return new Set();
-  if (!unwind.despitePivot && pivotHappened(draft) && owesAnything(draft)) {
+  if (!unwind.despitePivot && pivotHappened(draft) && owesAnything(draft, unwind)) {
     stopAtPivot(draft, unwind);
     return new Set();
   }
@@ -59,8 +59,7 @@ function giveUpOn(draft: Draft, { seq, call }: Row): void {
 // ---- the pivot
 
 /** Is there an effect about which nothing has been decided yet? */
-function owesAnything(draft: Draft): boolean {
-  const { to } = draft.record.unwind ?? {};
+function owesAnything(draft: Draft, { to }: Unwind): boolean {
   return draft.rows.some(
     (row) =>
       row.undo === null &&

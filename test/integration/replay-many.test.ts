@@ -96,6 +96,26 @@ test("canaries that are parked again stop the rest", async () => {
   expect(of.world.service("payments").counts()).toEqual({ arrivals: 8, effects: 0 });
 });
 
+test("runs that have ended are undone, and canaries nobody attends to stop the rest", async () => {
+  const of = top([purchase]);
+  const worker = await of.worker();
+  const starts = ["a", "b", "c"].map((id) => ({ id, input: { orderId: id, cents: 1 } }));
+  await of.client.startMany(purchase, starts);
+  await until(async () => (await of.client.list({ status: "completed" })).runs.length === 3);
+  await worker.stop();
+  const batch = await of.client.replayMany({ filter: { status: "completed" }, mode: "compensate_only" });
+  expect(batch.items.every(({ safe }) => safe)).toBe(true);
+  const wanted = { ...ann, canary: 1, canaryWithin: "200ms" } as const;
+  const stopped = await of.client.executeBatch(batch.id, wanted);
+  expect(stopped.stopped).toContain("nothing has come of it yet");
+  expect(counted(stopped)).toEqual({ done: 1, skipped: 0, failed: 0, left: 2 });
+  await of.worker();
+  const report = await of.client.executeBatch(batch.id, { ...wanted, canaryWithin: "10s" });
+  expect(counted(report)).toEqual({ done: 3, skipped: 0, failed: 0, left: 0 });
+  await until(async () => (await of.client.list({ status: "cancelled" })).runs.length === 3);
+  expect(of.world.effects().filter(({ action }) => action === "refund")).toHaveLength(3);
+});
+
 test("a run that has moved since it was selected is left as it is", async () => {
   const of = top([purchase]);
   const bank = await parkedRuns(of, 3, 0);

@@ -117,9 +117,14 @@ export const waitSaga = saga("wait", {
     initial: "charging",
     states: {
       charging: {
+        tags: ["savepoint"],
         invoke: { src: "chargeCard", input: ({ context }) => ({ id: context.id }), onDone: "waiting" },
       },
-      waiting: { on: { GO: "mailing", BAD: { target: "late", guard: "isBroken" } }, after: { 20000: "late" } },
+      waiting: {
+        tags: ["savepoint"],
+        on: { GO: "mailing", BAD: { target: "late", guard: "isBroken" } },
+        after: { 20000: "late" },
+      },
       mailing: {
         invoke: { src: "sendMail", input: ({ context }) => ({ id: context.id }), onDone: "done", onError: "late" },
       },

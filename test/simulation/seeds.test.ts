@@ -39,7 +39,7 @@ describe("under crash, delay, loss and late effects I1 to I8 hold", () => {
     expect([...ends].sort()).toEqual(["cancelled", "completed", "failed"]);
     expect(new Set(all.flatMap((report) => Object.keys(report.deaths))).size).toBeGreaterThan(8);
     const decided = new Set(all.flatMap((report) => Object.keys(report.check.decided)));
-    const verbs = ["cancel", "close", "compensate", "discard", "resolve", "retry", "skip", "undo"];
+    const verbs = ["cancel", "close", "compensate", "discard", "resolve", "retry", "rewind", "skip", "undo"];
     // Few seeds have no need of all of them.
     if (all.length >= 200) expect([...decided].sort()).toEqual(expect.arrayContaining(verbs));
     const sum = (of: (report: SeedReport) => number): number => all.reduce((total, report) => total + of(report), 0);

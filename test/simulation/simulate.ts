@@ -442,11 +442,17 @@ class Simulation {
     await this.#send(run, `review:${review.n}`, "operator", { type: "verb", verb });
   }
 
-  #answer(run: RunRef, { review }: Run["record"], rows: Run["rows"]): VerbCommand | null {
+  #answer(run: RunRef, record: Run["record"], rows: Run["rows"]): VerbCommand | null {
+    const { review } = record;
     if (review === null) return null;
     const row = review.seq === null ? undefined : rows[review.seq - 1];
     const can = (verb: VerbCommand["verb"]): boolean => review.verbs.includes(verb);
-    if (can("compensate") && this.#whim.chance(0.2)) return { verb: "compensate", reason: "not worth an answer" };
+    if (can("compensate") && this.#whim.chance(0.2)) {
+      const to = record.savepoints[review.n % Math.max(1, record.savepoints.length)];
+      if (to === undefined) return { verb: "compensate", reason: "not worth an answer" };
+      // Told by the number alone, so that a seed draws what it drew before there were savepoints.
+      return { verb: "rewind", to: to.state, reason: "once more", despite: review.n % 3 !== 0 };
+    }
     if (can("discard") && this.#whim.chance(0.6)) return { verb: "discard", reason: "nobody needs it" };
     if (this.#whim.chance(0.1)) return { verb: "close", reason: "enough of it" };
     if (can("skip") && this.#whim.chance(0.2)) return { verb: "skip", reason: "by hand" };

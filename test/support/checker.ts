@@ -225,7 +225,10 @@ function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string
   if (undid > 0 && did === 0 && book.saga?.steps[row.step]?.compensateIfUnknown !== true) {
     say("I7", `${row.step} was undone, but never happened`);
   }
-  if (undid > 0 && status === "completed" && !row.abandoned) say("I7", `${row.step} was undone in a completed run`);
+  // A run that went back to a savepoint has undone what came after it.
+  const wasRewound = row.told === "nothing";
+  if (undid > 0 && status === "completed" && !row.abandoned && !wasRewound)
+    say("I7", `${row.step} was undone in a completed run`);
   const undoable = book.saga?.steps[row.step]?.compensation !== null;
   const gone = (status === "failed" || status === "cancelled") && rollback === "complete";
   if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && row.undo?.state !== "kept") {
@@ -251,7 +254,8 @@ function checkOrder(w: Witnesses, book: Book, all: ReadonlyMap<string, Seen>, sa
   for (const a of pairs) {
     for (const b of pairs) {
       const apart = a.row.region.join() !== b.row.region.join();
-      if (!apart && a.did < b.did && a.undid < b.undid && !wasLeft(book, b.row.seq))
+      // Of a run that went back to a savepoint, what came later had not happened yet.
+      if (!apart && a.did < b.did && b.did < a.undid && a.undid < b.undid && !wasLeft(book, b.row.seq))
         say("I8", `${a.row.step} was undone before ${b.row.step}`);
     }
   }

@@ -9,7 +9,7 @@ import {
   planOf,
   type ReplayPlan,
 } from "../../src/core/index.ts";
-import { close, done, notApplied, ok, Play, refused, refusedMaybe, skip, timedOut } from "../support/play.ts";
+import { close, done, notApplied, ok, Play, refused, refusedMaybe, rewind, skip, timedOut } from "../support/play.ts";
 import { type CallOptions, call, line, played } from "../support/play-sagas.ts";
 
 function judged(play: Play, log: readonly LogEntry[] | null = play.log) {
@@ -26,9 +26,8 @@ function plan(play: Play, seq: number, log: readonly LogEntry[] | null = play.lo
 function forked(play: Play, seq: number): Play {
   const moment = momentBefore(judged(play), play.machine, seq);
   if (!moment.ok) throw new Error(moment.problem);
-  const { start } = moment;
   const whose = { id: "r2", now: play.now, plan: "p1", by: "ann", reason: "again" };
-  const first = fork({ judged: judged(play), machine: play.machine, start, ...whose });
+  const first = fork({ judged: judged(play), machine: play.machine, moment, ...whose });
   const next = new Play(line([call("a")]), { machine: play.machine, idle: true });
   next.run = { record: first.record, rows: first.rows, inbox: [] };
   next.log.splice(0, next.log.length, first.log);
@@ -175,6 +174,63 @@ test("a failure that the machine was told of is told in the fork, too", () => {
   expect(next.row("a")).toEqual(play.row("a"));
   next.answer("b", ok());
   expect(next.ordered).toEqual(["b"]);
+  expectExplained(next);
+});
+
+test("a fork of a run that has gone back to a savepoint reuses what stands, and not what was undone", () => {
+  const config = {
+    initial: "a",
+    states: {
+      a: { invoke: { src: "a", onDone: "b" } },
+      b: { tags: "savepoint", invoke: { src: "b", onDone: "c" } },
+      c: { invoke: { src: "c", onDone: "end" } },
+      end: { type: "final" },
+    },
+  };
+  const play = new Play(
+    played(config, [call("a"), call("b"), call("c", { onExhausted: "review", retry: { attempts: 1 } })]),
+  );
+  play.answer("a", ok());
+  play.answer("b", ok());
+  play.answer("c", notApplied());
+  play.verb(rewind("played.b"));
+  play.answer("undo b", done);
+  play.answer("b", ok());
+  play.answer("c", ok());
+  expect(play.status).toBe("completed");
+  expect(plan(play, 3).problem).toContain("b (row 2) is undone");
+  const next = forked(play, 5);
+  expect(next.flying()).toEqual(["c"]);
+  expect(next.row("b").undo?.state).toBe("done");
+  expect(next.row("b", 2).undo?.state).toBe("kept");
+  next.answer("c", ok());
+  expect(next.status).toBe("completed");
+  expectExplained(next);
+  expect(play.run.record.savepoints).toHaveLength(1);
+  expect(next.run.record.savepoints).toEqual([]);
+});
+
+test("a fork from before a run went back has what the machine had then", () => {
+  const config = {
+    initial: "b",
+    states: {
+      b: { tags: "savepoint", invoke: { src: "b", onDone: "c" } },
+      c: { invoke: { src: "c", onDone: "end" } },
+      end: { type: "final" },
+    },
+  };
+  const parked = { onExhausted: "review", retry: { attempts: 1 } } as const;
+  const play = new Play(played(config, [call("b", { compensate: false }), call("c", parked)]));
+  play.answer("b", ok());
+  play.answer("c", notApplied());
+  play.verb(rewind("played.b", true));
+  play.answer("b", ok());
+  play.answer("c", ok());
+  expect(play.row("b").told).toBe("nothing");
+  const next = forked(play, 2);
+  expect(next.row("b")).toMatchObject({ told: "outcome", undo: { state: "kept" } });
+  next.answer("c", ok());
+  expect(next.status).toBe("completed");
   expectExplained(next);
 });
 

@@ -278,9 +278,11 @@ describe("compensate only", () => {
     execute(play, plan(play, undo));
     expect(play.status).toBe("failed");
     const passed = inDoubt();
+    const warned = { safe: false, unsafe: ["a point of no return was passed (p)"], request: { verb: "compensate" } };
+    expect(plan(passed, undo)).toMatchObject(warned);
     passed.verb(compensate);
     expect(passed.review?.reason).toBe("after_pivot");
-    expect(plan(passed, undo)).toMatchObject({ safe: false, unsafe: [passed.review?.message] });
+    expect(plan(passed, undo)).toMatchObject(warned);
     const halted = new Play(line([call("a", { compensate: { retry: once } }), call("b")]));
     halted.answer("a", ok());
     halted.answer("b", refused());

@@ -1,6 +1,6 @@
 /** Going back to a savepoint: what came after is undone and asked for anew, what came before stays as it is. */
 import { describe, expect, test } from "vitest";
-import { foldLog, type LogEntry, unwindPreview } from "../../src/core/index.ts";
+import { explain, foldLog, type Judged, type LogEntry, unwindPreview } from "../../src/core/index.ts";
 import type { Saga } from "../../src/saga/index.ts";
 import {
   close,
@@ -58,10 +58,16 @@ function expectExplained(play: Play, log: readonly LogEntry[] = play.log): void 
   expect(steps.at(-1)?.snapshot).toEqual(play.run.record.snapshot);
 }
 
+function judged({ run: { record, rows }, machine, now }: Play): Judged {
+  return { namespace: "ns", record, rows, machine, now };
+}
+
 function previewed(play: Play) {
-  const { record, rows } = play.run;
-  const judged = { namespace: "ns", record, rows, machine: play.machine, now: play.now };
-  return unwindPreview(judged, record.savepoints[0]);
+  return unwindPreview(judged(play), play.run.record.savepoints[0]);
+}
+
+function explained(play: Play): string {
+  return explain(judged(play)).where.text;
 }
 
 describe("a run that goes back to a savepoint", () => {
@@ -76,6 +82,7 @@ describe("a run that goes back to a savepoint", () => {
     ]);
     play.verb(rewind("played.work"));
     expect(play.run.record).toMatchObject({ status: "unwinding", rollback: "pending" });
+    expect(explained(play)).toContain("is being undone as far as the savepoint played.work (back)");
     play.answer("undo c", done);
     play.answer("undo b", done);
     expect(play.flying()).toEqual(["b"]);
@@ -183,6 +190,27 @@ describe("a run that goes back to a savepoint", () => {
     expect(play.run.record.timers).toMatchObject([{ at: play.now + 60_000 }]);
     expectExplained(play);
   });
+});
+
+test("a question about what came before the savepoint is asked again when the run has gone back", () => {
+  const play = new Play(working({ a: { effect: "once", probe: true } }));
+  play.answer("a", timedOut());
+  for (const wait of [21_500, 21_500, 1_000]) {
+    play.probe("a", "absent");
+    play.advance(wait);
+  }
+  // It was believed absent and made again; now the first one turns up as well.
+  play.late("a", 1, ok("first"));
+  play.answer("a", ok("second"));
+  const twice = { reason: "late_result", seq: 1, message: expect.stringContaining("it happened twice") };
+  expect(play.review).toMatchObject(twice);
+  play.verb(rewind("played.work"));
+  expect(play.review).toMatchObject({ ...twice, n: 2 });
+  expect(play.run.record).toMatchObject({ unwind: null, cause: null });
+  expect(play.row("a")).toMatchObject({ told: "outcome", undo: { state: "halted" } });
+  play.verb(skip);
+  expect(play.flying()).toEqual(["b"]);
+  expectExplained(play);
 });
 
 describe("going back is refused", () => {
