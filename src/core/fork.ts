@@ -12,6 +12,7 @@ import { entryDigest } from "./digest.ts";
 import { type Stand, standBefore } from "./fold.ts";
 import { operationId } from "./ids.ts";
 import type { Machine, MachineState } from "./machine-port.ts";
+import { newIntent } from "./new-row.ts";
 import { newCall, rowIsOpen } from "./rows.ts";
 import type { ForkStart, LogEntry, Row, RunRecord, UndoState } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -118,15 +119,17 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   // The log has just been read back over this very machine.
   const { effect } = saga.steps[row.step] as StepSpec;
   const blank = { progress: null, output: null, unusable: false, abandoned: false, told: null, undo: null } as const;
-  return { ...row, ...blank, call: newCall(effect, now), reference: null };
+  const intent = row.intent === null ? null : newIntent(row.intent.key);
+  return { ...row, ...blank, call: newCall(effect, now), intent, reference: null };
 }
 
-/** It happened in the other run, which answers for it. */
+/** It happened in the other run, which answers for it: to its intent, too. */
 function kept({ namespace, record }: Judged, row: Row, isUsed: boolean): Row {
   if (row.call.state !== "succeeded" || row.undo?.state === "done") return row;
   const known = operationId(namespace, record, row);
   const told = isUsed ? "outcome" : row.told;
-  return { ...row, told, undo: { state: "kept", call: null, reason: `it belongs to run ${record.id} (${known})` } };
+  const undo = { state: "kept", call: null, reason: `it belongs to run ${record.id} (${known})` } as const;
+  return { ...row, told, call: { ...row.call, state: "reused" }, intent: null, undo };
 }
 
 /** A region was entered as often as its rows say. */

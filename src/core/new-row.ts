@@ -36,7 +36,8 @@ export function addRow(draft: Draft, { step, key, ...asked }: Asked): number {
   return seq;
 }
 
-function newIntent(key: Json): RowIntent {
+/** A business key that nobody has asked for yet. */
+export function newIntent(key: Json): RowIntent {
   return { key, state: "free", claim: 0, owner: null, theirs: null, since: null, said: null };
 }
 

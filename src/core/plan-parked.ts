@@ -14,7 +14,7 @@ import { type CallVerdict, type Judged, verdictOf } from "./verdict.ts";
 type ParkedWish = Extract<ReplayWish, { readonly mode: "resume" | "retry_step" }>;
 
 /** The reviews that ask about nothing but one call: what became of it, or whether to try again. */
-const aboutTheCall: ReadonlySet<ReviewReason> = new Set(["unknown_outcome", "halted", "exhausted"]);
+const aboutTheCall: ReadonlySet<ReviewReason> = new Set(["unknown_outcome", "halted", "exhausted", "intent_busy"]);
 
 /** What becomes of the call that the run is parked for. */
 type Answer =

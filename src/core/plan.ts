@@ -14,7 +14,7 @@ import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { planParked } from "./plan-parked.ts";
 import type { Proposal, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
-import { effectiveClass } from "./rows.ts";
+import { effectiveClass, hasOutput } from "./rows.ts";
 import type { Row, VerbCommand } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { objectionToUndo } from "./undo.ts";
@@ -108,7 +108,7 @@ function standing(rows: readonly Row[], saga: SagaSpec): readonly string[] {
   return rows
     .filter((row) => mayStand(row, saga))
     .map(({ call, step, seq }) => {
-      const known = call.state === "succeeded" ? "happened and stands" : "may have happened";
+      const known = hasOutput(call) ? "happened and stands" : "may have happened";
       return `${step} (row ${seq}) ${known}: the new run makes it again`;
     });
 }

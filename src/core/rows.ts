@@ -54,7 +54,7 @@ export function isAwaited({ told, abandoned, tool }: Row): boolean {
 }
 
 /** Is there an outcome that the machine, or the action that asked, can be told as a success? */
-export function hasOutput({ state }: Call): boolean {
+export function hasOutput({ state }: Pick<Call, "state">): boolean {
   return state === "succeeded" || state === "reused";
 }
 

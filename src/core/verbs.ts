@@ -17,7 +17,7 @@ import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { park } from "./reviews.ts";
 import { goAllTheWay, rewind } from "./rewind.ts";
-import { doubtOf, mayRepeat } from "./rows.ts";
+import { doubtOf, hasOutput, mayRepeat } from "./rows.ts";
 import type {
   Call,
   CallState,
@@ -244,7 +244,7 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
 
 /** Is a retry only a matter of reading again what is recorded? */
 export function isOutcomeRecorded(reason: ReviewReason, state: CallState): boolean {
-  return state === "succeeded" || (reason === "defect" && state === "not_applied");
+  return hasOutput({ state }) || (reason === "defect" && state === "not_applied");
 }
 
 /** Why a call is not made again on a person's word alone; `null`: it may be. */

@@ -1,13 +1,11 @@
 /** The functions of docs/replay.md, taken from the page and run as they stand. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { refusalsAreFinal, step } from "../../sagas/services.ts";
 import { type Client, saga } from "../../src/index.ts";
+import { docPage } from "../support/doc-program.ts";
 import { effectsOf, top, until } from "./top.ts";
-
-const root = new URL("../../", import.meta.url).pathname;
 
 interface Operate {
   resume(client: Client, id: string, by: string): Promise<string>;
@@ -16,14 +14,9 @@ interface Operate {
 }
 
 async function operate(): Promise<Operate> {
-  const page = readFileSync(join(root, "docs/replay.md"), "utf8");
-  const text = /```ts file=operate\.ts\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
-  mkdirSync(join(root, "build"), { recursive: true });
-  const dir = mkdtempSync(join(root, "build/replay-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  const file = join(dir, "operate.ts");
-  writeFileSync(file, text);
-  return (await import(file)) as Operate;
+  const page = docPage("replay");
+  onTestFinished(() => page.stop());
+  return (await import(join(page.directory, "operate.ts"))) as Operate;
 }
 
 const Charge = z.object({ orderId: z.string(), cents: z.int().positive() });

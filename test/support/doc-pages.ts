@@ -87,6 +87,7 @@ export const pages = {
     others: { "order.ts": order, "worker.ts": worker },
   },
   artifacts: { path: "docs/artifacts.md", programs: ["archive.ts"], others: {} },
+  replay: { path: "docs/replay.md", programs: ["operate.ts"], others: {} },
   agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
 } as const;
 

@@ -304,6 +304,13 @@ describe("an intent that another run has", () => {
     expect(play.row("refund")).toMatchObject({ call: { state: "reused" }, output: { id: "re-9" }, told: "outcome" });
   });
 
+  test("an outcome that does not fit is forgotten when the run is cancelled", () => {
+    const play = refunding();
+    play.claimed("refund", done({ number: 7 }));
+    play.cancel();
+    expect(play).toMatchObject({ status: "cancelled", rollback: "not_applicable" });
+  });
+
   test("a pivot that another run has made is passed", () => {
     const play = refunding({ pivot: true, compensate: false });
     play.claimed("refund", done({ id: "re-9" }));

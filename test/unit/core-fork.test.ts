@@ -106,6 +106,21 @@ describe("a fork of a line", () => {
   });
 });
 
+test("a step with an intent asks for it anew, under the fork's own name, and what it reuses has none", () => {
+  const intent = () => ["pay", "o-1"];
+  const play = new Play(line([call("a", { intent }), call("b", { intent: () => ["ship", "o-1"] })]));
+  for (const name of ["a", "b"]) {
+    play.claimed(name, { answer: "MINE", generation: 1 });
+    play.answer(name, ok(name));
+    play.published(name);
+  }
+  const next = forked(play, 2);
+  expect(next.row("a")).toMatchObject({ call: { state: "reused" }, intent: null, undo: { state: "kept" } });
+  expect(next.last?.claims).toMatchObject([{ seq: 2, owner: "r2#2.1" }]);
+  next.claimed("b", { answer: "DONE", owner: "r1#2.1", generation: 1, outcome: { id: "b" }, heard: true });
+  expect(next).toMatchObject({ status: "completed", ordered: [] });
+});
+
 test("regions, timers and rows that were left stand in a fork as they stood then", () => {
   const config = {
     type: "parallel",

@@ -52,6 +52,12 @@ describe("a missing value", () => {
     expect(play.row("b").call.state).toBe("sent");
   });
 
+  test("holds whatever the driver hears meanwhile", () => {
+    const play = lose(halfway());
+    play.step({ type: "tick" }, { type: "acquired", takenFrom: null, permits: [] });
+    expect([play.status, play.flying()]).toEqual(["needs_review", []]);
+  });
+
   test("that is back after retry: what was interrupted is judged then, and the run goes on", () => {
     const play = lose(halfway());
     play.verb(retry());

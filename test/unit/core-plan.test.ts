@@ -315,6 +315,16 @@ describe("as a new run", () => {
     expect(plan(play, anew, renamed).unsafe).toHaveLength(3);
   });
 
+  test("passes over what changes nothing, what never went out, and what is not there any more", () => {
+    const play = new Play(line([call("a", { effect: "none" }), call("b"), call("c", { retry: { attempts: 1 } })]));
+    play.answer("a", ok());
+    play.answer("b", ok());
+    play.answer("c", notApplied());
+    play.answer("undo b", { kind: "succeeded", output: null });
+    expect(play.status).toBe("failed");
+    expect(plan(play, { mode: "new_run", id: "r2" }).unsafe).toEqual([]);
+  });
+
   test("takes other input, if it fits", () => {
     const play = completed({});
     const strict = { ...play.machine, saga: { ...play.machine.saga, input: z.number() } };

@@ -216,3 +216,12 @@ test("an effect that turned up late is judged as one that happened", () => {
   play.answer("undo a", done);
   expect(play.ordered).toContain("undo a");
 });
+
+test("what is undone already is shown as that", () => {
+  const play = played3();
+  play.answer("a", ok());
+  play.answer("b", notApplied({ final: true }));
+  play.answer("undo a", { kind: "succeeded", output: null });
+  expect(play.status).toBe("failed");
+  expect(courses(preview(play))).toEqual(["b nothing", "a nothing"]);
+});
