@@ -137,7 +137,7 @@ class Parts {
 
   each(items: ErasedMapper, step: Step, options: EachOptions = {}): Parts {
     if (!isStep(step)) this.#refuse("NOT_A_STEP", ".each() was given something else", "Give it what step() returned");
-    return this.#with({ kind: "step", step: eachStep(step, options), mapper: items });
+    return this.#with({ kind: "step", step: eachStep(this.#name, step, options), mapper: items });
   }
 
   parallel(branches: Readonly<Record<string, (branch: Parts) => Parts>>): Parts {

@@ -32,10 +32,10 @@ interface Uses {
 }
 type Batch = ActionContext<readonly Json[], unknown, Uses>;
 
-/** The step that works through a list of inputs for `item`. */
-export function eachStep(item: Step, { size = 50, concurrency = 1, as }: EachOptions): Step {
+/** The step of a saga that works through a list of inputs for `item`. */
+export function eachStep(saga: string, item: Step, { size = 50, concurrency = 1, as }: EachOptions): Step {
   const name = as ?? `${item.spec.name}Each`;
-  refuseErrors([...boundFindings(name, { size, concurrency })]);
+  refuseErrors(boundFindings({ saga, step: name }, { size, concurrency }));
   return step(name, {
     effect: "none",
     input: z.array(z.json()).check(({ value, issues }) => {
@@ -102,7 +102,10 @@ async function inOrder<Item, Output>(
   return outputs;
 }
 
-function boundFindings(name: string, bounds: Readonly<Record<string, number>>): readonly Finding[] {
+function boundFindings(
+  where: Pick<Finding, "saga" | "step">,
+  bounds: Readonly<Record<string, number>>,
+): readonly Finding[] {
   return Object.entries(bounds).flatMap(([bound, value]): readonly Finding[] =>
     Number.isInteger(value) && value >= 1
       ? []
@@ -110,9 +113,8 @@ function boundFindings(name: string, bounds: Readonly<Record<string, number>>): 
           {
             level: "error",
             code: "BATCH",
-            saga: null,
+            ...where,
             state: null,
-            step: name,
             message: `${bound} is ${String(value)}`,
             fix: "Give it a whole number from 1",
           },

@@ -13,23 +13,28 @@ import {
   type Say,
 } from "./inspect.ts";
 import { unwindTag } from "./lint-shape.ts";
-import type { SagaSpec } from "./spec.ts";
+import type { SagaSpec, StepSpec } from "./spec.ts";
 
 export function warn(spec: SagaSpec, graph: Graph, say: Say): void {
   warnOfEffects(graph, say);
   warnOfLeaving(graph, say);
   warnOfPermanent(graph, say);
   warnOfEvents(spec, graph, say);
-  const invoked = new Set(graph.calls.map((call) => call.spec.name));
+  const invoked = new Set(graph.calls.flatMap(withTools).map(({ name }) => name));
   for (const name of Object.keys(spec.steps)) {
     if (!invoked.has(name))
       say("STEP_UNUSED", null, `step "${name}" is provided and never invoked`, "Invoke or drop it");
   }
 }
 
+/** A step and what its action may call. */
+function withTools({ spec }: Call): readonly StepSpec[] {
+  return [spec, ...Object.values(spec.uses)];
+}
+
 function warnOfEffects(graph: Graph, say: Say): void {
-  const specs = new Map(graph.calls.map((call) => [call.spec, call] as const));
-  for (const [spec, { node }] of specs) {
+  const specs = new Map(graph.calls.flatMap((call) => withTools(call).map((spec) => [spec, call.node] as const)));
+  for (const [spec, node] of specs) {
     if (spec.effect === "once" && !spec.hasProbe) {
       const what = `"${spec.name}" is sent once and cannot be asked: whenever its outcome is unknown, a person must decide`;
       say("ONCE_WITHOUT_PROBE", node, what, "Give it a probe");
@@ -48,7 +53,7 @@ function warnOfEffects(graph: Graph, say: Say): void {
 
 function warnOfLeaving(graph: Graph, say: Say): void {
   for (const call of graph.calls) {
-    if (call.spec.effect === "none" || call.spec.onAbandon === "keep") continue;
+    if (withTools(call).every(({ effect, onAbandon }) => effect === "none" || onAbandon === "keep")) continue;
     const edge = graph.edges.find((one) => leaves(one, call.node) && mayComeBefore(one.event, call));
     if (edge === undefined) continue;
     const event = edge.event === "" ? "an always" : `"${edge.event}"`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from "xstate";
 import { z } from "zod";
 import { RepriseError } from "../../src/errors.ts";
-import { type Finding, isSaga, type Saga, saga, step } from "../../src/saga/index.ts";
+import { decodeInput, type Finding, isSaga, type Saga, saga, step } from "../../src/saga/index.ts";
 import { graphOf } from "../../src/saga/inspect.ts";
 
 const input = z.object({ id: z.string(), cents: z.int() });
@@ -262,6 +262,49 @@ describe("a step's state keeps its name whatever stands beside it", () => {
     expect(Object.keys(odd.machine.root.states)).toEqual(["done", "one~2", "done~2"]);
     const driver = new Driver(odd, run).done("done", { by: "1" }).done("one", { by: "2" });
     expect(driver.output).toEqual({ done: { by: "1" }, one: { by: "2" } });
+  });
+});
+
+describe("a step over a list", () => {
+  const items = () => [{ from: "x" }, { from: "y" }];
+
+  test("is a step that uses it as its tool, known by the step's name with Each or by the one that is given", () => {
+    const line = saga("line", options)
+      .each(items, a)
+      .each(items, a, { as: "again", size: 1, concurrency: 2 })
+      .step(b, ({ results }) => ({ from: results.again[0]?.by ?? "" }))
+      .build();
+    expect(Object.keys(line.spec.steps).sort()).toEqual(["a", "aEach", "again", "b"]);
+    expect(line.spec.steps["aEach"]).toMatchObject({ effect: "none", uses: { item: a.spec } });
+    const driver = new Driver(line, run).done("aEach", [{ by: "1" }]).done("again", [{ by: "2" }]);
+    expect(driver.last).toEqual({ step: "b", input: { from: "2" } });
+  });
+
+  test("judges every item before the first is begun, and names the ones that do not fit", () => {
+    const { steps } = saga("line", options).each(items, a).build().spec;
+    const batch = steps["aEach"];
+    expect(batch && decodeInput(batch, [{ from: "x" }])).toMatchObject({ ok: true });
+    expect(batch && decodeInput(batch, [{ from: "x" }, { from: 7 }])).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("1"),
+    });
+  });
+
+  test.each([
+    ["a size that is none", "BATCH", () => saga("line", options).each(items, a, { size: 0 })],
+    ["a concurrency that is none", "BATCH", () => saga("line", options).each(items, a, { concurrency: 1.5 })],
+    ["no step", "NOT_A_STEP", () => saga("line", options).each(items as never, {} as never)],
+    [
+      "a name that is taken",
+      "STEP_NAME_TWICE",
+      () =>
+        saga("line", options)
+          .each(items, a)
+          .each(items, a as never)
+          .build(),
+    ],
+  ])("with %s is refused", (_what, code, declare) => {
+    expect(codeOf(declare)).toBe(code);
   });
 });
 

@@ -496,6 +496,16 @@ describe("warnings", () => {
     expect(told(warningsOf(line("keyed"), { actors: { keyed: silent } }))).toEqual(["KEYED_WITHOUT_PROBE@keyed"]);
   });
 
+  test("a step's tools are looked at like the step: what they cannot tell, and what is left when it is", () => {
+    const agent = step("agent", { input, effect: "none", action, uses: { mail: once } });
+    const config = {
+      initial: "w",
+      states: { w: { invoke: { src: "agent", onDone: "end" }, on: { STOP: "end" } }, end: final },
+    };
+    const given = { actors: { agent }, events: { STOP: input } };
+    expect(told(warningsOf(config, given))).toEqual(["ONCE_WITHOUT_PROBE@w", "STEP_CAN_BE_LEFT@w"]);
+  });
+
   test("events that never come, and events that nobody takes", () => {
     const config = { initial: "w", states: { w: { on: { X: "end", Y: "end" } }, end: final } };
     const given = { actors: {}, events: { X: input, Z: input } };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createActor, toPromise } from "xstate";
 import { z } from "zod";
 import { RepriseError } from "../../src/errors.ts";
-import { absent, type Finding, isStep, step, stepsFor } from "../../src/saga/index.ts";
+import { absent, type Finding, isStep, saga, step, stepsFor } from "../../src/saga/index.ts";
 
 const instant = z.codec(z.iso.datetime(), z.date(), {
   decode: (text) => new Date(text),
@@ -155,6 +155,56 @@ describe("a step that cannot be made durable is refused at definition", () => {
       "POLICY",
     ]);
     expect(declare).toThrow(/step "charge": it has an effect and no compensation\. Give it either compensate or/);
+  });
+});
+
+describe("tools and intents", () => {
+  const tool = step("tool", { input, effect: "keyed", action, compensate: action });
+  const asking = { input, action, effect: "none" } as const;
+
+  test.each([
+    ["an effect of its own", { ...asking, effect: "keyed", compensate: action, uses: { tool } }, ["TOOLS_EFFECT"]],
+    ["a named queue", { ...asking, queue: "gpu", uses: { tool } }, ["TOOLS_QUEUE"]],
+    ["a tool that is none", { ...asking, uses: { tool: 7 } }, ["NOT_A_STEP"]],
+    ["a tool under a name that is none", { ...asking, uses: { "a b": tool } }, ["TOOL_NAME"]],
+    ["a tool with tools", { ...asking, uses: { a: step("a", { ...asking, uses: { tool } }) } }, ["TOOLS_NESTED"]],
+    ["a tool on a named queue", { ...asking, uses: { q: step("q", { ...asking, queue: "gpu" }) } }, ["TOOLS_QUEUE"]],
+    [
+      "a pivot as a tool",
+      { ...asking, uses: { p: step("p", { input, action, effect: "once", pivot: true, noCompensation: "it is" }) } },
+      ["TOOLS_PIVOT"],
+    ],
+    ["an intent without an effect", { ...asking, intent: () => 1 }, ["INTENT"]],
+    ["an intent that is no function", { ...asking, effect: "keyed", compensate: action, intent: "x" }, ["INTENT"]],
+  ])("%s is refused", (_what, options, codes) => {
+    expect(codesOf(untyped("agent", options))).toEqual(codes);
+  });
+
+  test("two steps of one name in one saga are refused, one used twice is not", () => {
+    const other = step("tool", { input, effect: "keyed", action, compensate: action });
+    const one = step("one", { ...asking, uses: { tool } });
+    const two = (used: typeof tool) => step("two", { ...asking, uses: { tool: used } });
+    const build = (used: typeof tool) => () => saga("both", { version: 1, input }).step(one).step(two(used)).build();
+    expect(build(tool)).not.toThrow();
+    expect(codesOf(build(other))).toEqual(["STEP_NAME_TWICE"]);
+  });
+
+  test("unguarded, the action's tools are called directly", async () => {
+    const double = step("double", {
+      input: z.object({ n: z.int() }),
+      output: z.object({ n: z.int() }),
+      effect: "none",
+      action: ({ input: { n } }) => ({ n: 2 * n }),
+    });
+    const agent = step("agent", {
+      input: z.object({ n: z.int() }),
+      output: z.object({ n: z.int() }),
+      effect: "none",
+      uses: { double },
+      action: async ({ input: { n }, tools }) => await tools.double(await tools.double({ n })),
+    });
+    const actor = createActor(agent.unguarded, { input: { n: 1 } }).start();
+    await expect(toPromise(actor)).resolves.toEqual({ n: 4 });
   });
 });
 
