@@ -19,9 +19,11 @@ import {
 } from "../core/index.ts";
 import { type EngineContext, pause, trouble, wake } from "./context.ts";
 
-/** Runs remembered whole, and runs of which a revision and a digest are kept (some 200 bytes each). */
-const keptWhole = 2_000;
+/** Runs of which a revision and a digest are kept (some 200 bytes each). */
 const keptAtAll = 20_000;
+/** Of the newest, the whole: as many as weigh this much together, by a rough guess of what one takes. */
+const wholeBytes = 32_000_000;
+const bytesOf = { run: 2_000, row: 600 } as const;
 /** Runs asked about at once. */
 const atOnce = 50;
 /** Between two attempts to put a run right that somebody else has: often enough to be first when a lease lapses. */
@@ -39,6 +41,7 @@ export class Memory {
   readonly #giveUp: (run: RunRef) => Promise<void>;
   readonly #marks = new Map<string, Mark>();
   readonly #runs = new Map<string, Run>();
+  #weight = 0;
   #comparing: Promise<void> | null = null;
 
   constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>, giveUp: (run: RunRef) => Promise<void>) {
@@ -52,8 +55,21 @@ export class Memory {
     const { record } = run;
     const ref = { tenant: record.tenant, id: record.id };
     const mark = { ref, revision: record.revision, digest: record.logDigest, at: commit.now, isDenied: false };
-    put(this.#marks, runKey(ref), mark, keptAtAll);
-    put(this.#runs, runKey(ref), run, keptWhole);
+    const key = runKey(ref);
+    this.#marks.delete(key);
+    this.#marks.set(key, mark);
+    if (this.#marks.size > keptAtAll) forgetOldest(this.#marks, (oldest) => this.#marks.delete(oldest));
+    this.#forget(key);
+    this.#runs.set(key, run);
+    this.#weight += weightOf(run);
+    while (this.#weight > wholeBytes) forgetOldest(this.#runs, (oldest) => this.#forget(oldest));
+  }
+
+  #forget(key: string): void {
+    const run = this.#runs.get(key);
+    if (run === undefined) return;
+    this.#runs.delete(key);
+    this.#weight -= weightOf(run);
   }
 
   remembers(run: RunRef): boolean {
@@ -142,13 +158,11 @@ export class Memory {
   }
 }
 
-/** The newest is last; the oldest go. */
-function put<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+function weightOf({ record, rows }: Run): number {
+  return bytesOf.run + record.bytes + rows.length * bytesOf.row;
+}
+
+/** What was set last is last. */
+function forgetOldest(map: ReadonlyMap<string, unknown>, forget: (key: string) => void): void {
+  for (const oldest of map.keys()) return forget(oldest);
 }
