@@ -58,6 +58,7 @@ function unchanged(store: Store) {
     now: () => store.now(),
     renew: (...given) => store.renew(...given),
     release: (...given) => store.release(...given),
+    setAside: (...given) => store.setAside(...given),
     send: (command) => store.send(command),
     due: (...given) => store.due(...given),
     renewPermit: (command) => store.renewPermit(command),

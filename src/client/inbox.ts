@@ -15,6 +15,7 @@ import {
   type Store,
   structureName,
   type UnreadableRun,
+  unreadableListing,
   unservedBy,
   type Verb,
 } from "../core/index.ts";
@@ -59,7 +60,7 @@ export interface InboxItem {
 export interface InboxPage {
   /** By time of creation of the runs, newest first. */
   readonly items: readonly InboxItem[];
-  /** Runs of this page that are there and cannot be read. */
+  /** Runs of this page that are there and cannot be read: nothing is done about them before somebody has restored them. */
   readonly unreadable: readonly UnreadableRun[];
   /** Pass it as `cursor` for the next page (a page may be short, or empty, before the last one); `null`: it was the last. */
   readonly cursor: string | null;
@@ -73,10 +74,10 @@ export async function inboxPage(
   const store = await connection.store();
   const before = await store.serving();
   const lost = await lostFor(before, connection, store);
-  const listings = [parkedListing, ...unservedBy(before, lost).map(openListing)];
+  const listings = [parkedListing, unreadableListing, ...unservedBy(before, lost).map(openListing)];
   const page = await store.listShared({ ...query, listings });
   // Whoever took one of them up meanwhile had registered before.
-  const serving = listings.length === 1 ? before : await store.serving();
+  const serving = listings.length === 2 ? before : await store.serving();
   const unserved = new Set(unservedBy(serving, lost));
   const now = await store.now();
   const items = page.runs.map((run) => itemOf(store, run, { serving, unserved, now }));

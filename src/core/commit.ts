@@ -60,6 +60,9 @@ function withRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[]
 /** The listing of all parked runs. */
 export const parkedListing = "parked";
 
+/** The listing, shared by all tenants, of runs that no worker can read. Kept by `setAside` and `acquire`. */
+export const unreadableListing = "unreadable";
+
 /** What a run is pinned to, by name: `<saga>@<version>#<hash>`. */
 export function structureName({ saga, version, hash }: Pick<RunRecord, "saga" | "version" | "hash">): string {
   return `${saga}@${version}#${hash}`;

@@ -10,7 +10,15 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
-export { type Commit, evolve, listingsOf, openListing, parkedListing, structureName } from "./commit.ts";
+export {
+  type Commit,
+  evolve,
+  listingsOf,
+  openListing,
+  parkedListing,
+  structureName,
+  unreadableListing,
+} from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
 export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";

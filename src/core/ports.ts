@@ -66,6 +66,8 @@ export type AcquireAnswer =
       readonly permits: readonly PermitState[];
     }
   | { readonly answer: "HELD"; readonly until: number }
+  /** The lease was won, but what is kept of the run cannot be read: set it aside. */
+  | { readonly answer: "CORRUPT"; readonly fence: number; readonly message: string }
   | { readonly answer: "ENDED" | "ABSENT" | "GONE" };
 
 export interface CommitCommand {
@@ -238,6 +240,8 @@ export interface Store extends IntentRegistry, PlanShelf {
   renew(leases: readonly LeaseRef[], leaseMs: number): Promise<Timed<{ readonly answers: readonly RenewAnswer[] }>>;
   /** Gives the lease back; `due` is when the run next wants attention (`null`: not by itself). */
   release(lease: LeaseRef, seen: number, due: number | null): Promise<Timed<ReleaseAnswer>>;
+  /** Gives back a run that cannot be read, until `due`, and puts it on the list `unreadable`; the next `acquire` takes it off. */
+  setAside(lease: LeaseRef, due: number, why: string): Promise<Timed<{ readonly answer: "OK" | "FENCED" }>>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
   /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
   due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;

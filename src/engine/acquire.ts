@@ -21,9 +21,12 @@ import { handBackMs, resendMs } from "./settings.ts";
 import type { Suspects } from "./suspects.ts";
 
 type Won = Timed<Extract<AcquireAnswer, { answer: "OK" }>>;
+type Unread = Timed<Extract<AcquireAnswer, { answer: "CORRUPT" }>>;
 
 /** How often an acquire without an answer is sent again; afterwards the due index brings the run back. */
 const acquireTries = 3;
+/** A run that cannot be read is looked at again after this. */
+const setAsideMs = 300_000;
 /** Runs whose hand-backs are counted; beyond it the oldest start again at the first delay. */
 const maxRemembered = 10_000;
 
@@ -51,18 +54,22 @@ export class Acquirer {
     if (acquired === null) return;
     const { answer, sentAt } = acquired;
     const lease: LeaseRef = { run, owner: context.owner, fence: answer.fence, token };
-    await this.#serve(lease, answer, sentAt);
+    if (answer.answer === "CORRUPT") await this.#setAside(lease, answer);
+    else await this.#serve(lease, answer, sentAt);
   }
 
   /** `null`: somebody else has it, it is over, or the store did not answer. */
-  async #acquire(run: RunRef, token: string): Promise<{ readonly answer: Won; readonly sentAt: number } | null> {
+  async #acquire(
+    run: RunRef,
+    token: string,
+  ): Promise<{ readonly answer: Won | Unread; readonly sentAt: number } | null> {
     const { context } = this.#options;
     const { clock, store, owner, settings } = context;
     for (let tries = 1; ; tries += 1) {
       const sentAt = clock.monotonicMs();
       try {
         const answer = await store.acquire({ run, owner, token, leaseMs: settings.leaseMs });
-        return answer.answer === "OK" ? { answer, sentAt } : null;
+        return answer.answer === "OK" || answer.answer === "CORRUPT" ? { answer, sentAt } : null;
       } catch (error) {
         trouble(context, "acquire", error);
         if (tries === acquireTries || context.isStopping()) return null;
@@ -91,6 +98,14 @@ export class Acquirer {
     const drive = (cleared: () => void): Promise<void> => this.#drive(new Driver(context, hold, acquired, cleared));
     if (!isSuspect(won)) return await drive(nothing);
     if (!(await suspects.driveAlone(lease.run, drive))) await this.#giveBack(lease, won.now + handBackMs.first);
+  }
+
+  /** Nobody decides on what cannot be read: people are told, and it is looked at again from time to time. */
+  async #setAside(lease: LeaseRef, { message, now }: Unread): Promise<void> {
+    const { context } = this.#options;
+    trouble(context, "acquire", new Error(`${message}: it is set aside until it can be read`));
+    const request = () => context.store.setAside(lease, now + setAsideMs, message);
+    await untilAnswered(context, "set aside", request);
   }
 
   async #drive(driver: Driver): Promise<void> {

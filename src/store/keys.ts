@@ -3,7 +3,7 @@
  * tag, so that a script touches one slot. Ids are checked here, before they become part of a key.
  */
 
-import { idPattern, openListing, parkedListing, type RunRef, runKey } from "../core/index.ts";
+import { idPattern, openListing, parkedListing, type RunRef, runKey, unreadableListing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
 const namespacePattern = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -75,7 +75,7 @@ export function listingMember(run: RunRef, listing: string): string {
 }
 
 function isShared(listing: string): boolean {
-  return listing === parkedListing || listing.startsWith(openListing(""));
+  return listing === parkedListing || listing === unreadableListing || listing.startsWith(openListing(""));
 }
 
 /** Names of the keys that belong to the namespace, not to a shard. */

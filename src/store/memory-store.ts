@@ -47,7 +47,7 @@ import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./k
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
-import { acquire, commit, create, release, renew } from "./memory/moves.ts";
+import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
@@ -133,6 +133,10 @@ class MemoryStore implements Store {
       return renew(shard, lease, leaseMs, this.#time(shard));
     });
     return { answers, now: highest };
+  }
+
+  async setAside(lease: LeaseRef, due: number, why: string) {
+    return this.#in(this.shardOf(lease.run), (shard, now) => setAside(shard, lease, { due, why }, now));
   }
 
   async release(lease: LeaseRef, seen: number, due: number | null) {

@@ -34,7 +34,7 @@ import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
-import { acquire, create, createMany, release, renew } from "./redis/moves.ts";
+import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
@@ -173,6 +173,10 @@ class RedisStore implements Store {
 
   async release(lease: LeaseRef, seen: number, wanted: number | null) {
     return await release(this.#parts().wire, lease, seen, wanted);
+  }
+
+  async setAside(lease: LeaseRef, due: number, why: string) {
+    return await setAside(this.#parts().wire, lease, due, why);
   }
 
   async send(command: SendCommand) {

@@ -23,6 +23,7 @@ const parts = {
   commit: ["due", "lease", "inbox", "output"],
   renew: ["due", "lease"],
   release: ["due", "lease", "inbox"],
+  set_aside: ["due", "lease"],
   send: ["due"],
   due: ["due", "lease"],
   permit: ["due", "lease"],

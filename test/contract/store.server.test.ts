@@ -107,7 +107,7 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     return bytes;
   };
 
-  test("a record that cannot be read, or is not there, is RECORD_CORRUPT and names the run", async () => {
+  test("a record that cannot be read, or is not there, is RECORD_CORRUPT and names the run; whoever takes it is told", async () => {
     const store = await open({ namespace: "corrupt" });
     for (const spoil of [["SET", "{oops"], ["SET", "{}"], ["DEL"]] as const) {
       const { lease, record } = await held(store);
@@ -116,7 +116,8 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
       await server.ask(command, `{reprise:corrupt:0}:rec:default:${record.id}`, ...value);
       const corrupt = { code: "RECORD_CORRUPT", message: expect.stringContaining(`default:${record.id}`) };
       await expect(store.read(record)).rejects.toMatchObject(corrupt);
-      await expect(store.acquire({ run: record, owner: "w", token: "t", leaseMs })).rejects.toMatchObject(corrupt);
+      const acquired = await store.acquire({ run: record, owner: "w", token: "t", leaseMs });
+      expect(acquired).toMatchObject({ answer: "CORRUPT", message: corrupt.message });
     }
   });
 

@@ -119,10 +119,17 @@ describe("what a run was handed over", () => {
     const entry = String(await here.redis.ask("LINDEX", key("log", "history"), "-1"));
     const other = (digest.startsWith("A") ? "B" : "A") + digest.slice(1);
     await here.redis.ask("LSET", key("log", "history"), "-1", entry.replace(digest, other));
+    const signal = { type: "event", event: "GO", payload: {} } as const;
+    await withStoreAt(here.place, top.namespace, async (store) => {
+      const run = { tenant: "default", id: "snapshot" };
+      await store.send({ run, slot: "event:GO", commandId: "go", by: "test", body: signal });
+    });
     await Promise.all(ids.slice(1).map((id) => top.client.run(id, { saga: parcel }).signal("GO", {})));
     await Promise.all(numbered(10).map((id) => top.client.run(id).result({ timeout: "20s" })));
     const { unreadable } = await top.client.list();
     expect(unreadable).toMatchObject([{ id: "snapshot", message: expect.stringContaining("cannot be read") }]);
+    const shown = await until(async () => (await top.client.inbox()).unreadable[0]);
+    expect(shown).toMatchObject({ id: "snapshot", message: expect.stringContaining("cannot be read") });
     const damaged = top.client.run("snapshot");
     const error = await damaged.get().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "RECORD_CORRUPT", details: { run: "default:snapshot" } });

@@ -1,15 +1,15 @@
 -- Purpose: one worker gets the right to advance a run for a while, and everything it needs to know of it.
--- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 inbox 7 permits 8 held 9 owners 10 suspects 11 record
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 inbox 7 permits 8 held 9 owners 10 suspects 11 record 12 unreadable
 -- ARGV: 1 member 2 owner 3 token 4 leaseMs
 -- Answers: OK now fence record revision status pool priority taken-from suspect rows inbox permits
 --          | HELD now until | ENDED now | ABSENT now
 -- Invariant: the fence and the wake number grow with each new holder; the same token again is answered the same.
-local run, due, clock, queued, ledger, inbox, permits, held, owners, suspects, rec = unpack(KEYS)
+local run, due, clock, queued, ledger, inbox, permits, held, owners, suspects, rec, unreadable = unpack(KEYS)
 local member, owner, token = unpack(ARGV)
 local now = time(clock)
 local expires = now + ARGV[4]
 
-local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p')
+local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p', 'c')
 local revision, status, holder = f[1], f[2], f[3]
 if not revision then return { 'ABSENT', now } end
 if holder and holder ~= token and tonumber(f[4]) > now then return { 'HELD', now, f[4] } end
@@ -23,6 +23,11 @@ if not reopened then
   return { 'ENDED', now }
 end
 
+-- Whoever takes it looks again whether it can be read.
+if f[10] then
+  call('HDEL', run, 'c')
+  call('ZREM', unreadable, member)
+end
 if holder == token then
   call('HSET', run, 'u', expires)
   mend(run, due, queued, held, member, f[6], f[8], f[9], expires)

@@ -39,6 +39,8 @@ export interface Cell {
   lease: Lease | null;
   debt: Debt | null;
   suspect: boolean;
+  /** Why it was set aside; `null`: it was not. */
+  problem: string | null;
   position: number;
   readonly slots: Map<string, Winner>;
   openSlots: readonly string[];
@@ -61,6 +63,7 @@ export function newCell(record: RunRecord, log: LogEntry, member: string, share:
     lease: null,
     debt: null,
     suspect: false,
+    problem: null,
     position: 0,
     slots: new Map(),
     openSlots: [],

@@ -18,6 +18,7 @@ import {
   type PermitState,
   type ReleaseAnswer,
   type RenewAnswer,
+  unreadableListing,
 } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
@@ -80,6 +81,8 @@ export function acquire(shard: Shard, command: AcquireCommand, now: number): Acq
     shard.due.delete(cell.member);
     return { answer: "ENDED" };
   }
+  shard.listings.get(unreadableListing)?.delete(cell.member);
+  cell.problem = null;
   if (lease !== null && isSame) hold(shard, cell, lease, now + command.leaseMs);
   else take(shard, cell, command, now);
   return {
@@ -214,6 +217,21 @@ export function renew(shard: Shard, lease: LeaseRef, leaseMs: number, now: numbe
   }
   hold(shard, cell, cell.lease, now + leaseMs);
   return { run: lease.run, answer: "OK", position: cell.position };
+}
+
+export function setAside(
+  shard: Shard,
+  lease: LeaseRef,
+  aside: { readonly due: number; readonly why: string },
+  now: number,
+): { answer: "OK" | "FENCED" } {
+  const cell = shard.cells.get(memberOf(lease.run));
+  if (cell?.lease?.token !== lease.token || cell.fence !== lease.fence) return { answer: "FENCED" };
+  const members = shard.listings.get(unreadableListing) ?? new Map<string, number>();
+  shard.listings.set(unreadableListing, members.set(cell.member, now));
+  cell.problem = aside.why;
+  rest(shard, cell, aside.due);
+  return { answer: "OK" };
 }
 
 export function release(shard: Shard, lease: LeaseRef, seen: number, due: number | null, now: number): ReleaseAnswer {

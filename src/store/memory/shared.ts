@@ -20,13 +20,21 @@ export function listShared(shards: readonly Shard[], query: SharedQuery, timeOf:
     .filter((place) => after === null || byPlace(after, place) < 0);
   const page = { depth: Number.POSITIVE_INFINITY, limit: pageLimit(query), tenant: query.tenant };
   const { places, next } = sharedPlaces([all], page);
-  const runs = places.flatMap(({ id: member }) =>
+  const found = places.flatMap(({ id: member }) =>
     shards.flatMap((shard) => {
       const cell = shard.cells.get(member);
-      return cell === undefined ? [] : [sharedRunOf(cell.run.record, stepOf(cell.run), holderOf(cell, timeOf(shard)))];
+      return cell === undefined ? [] : [{ cell, now: timeOf(shard) }];
     }),
   );
-  return { runs, unreadable: [], cursor: next === null ? null : encodeCursor(next) };
+  const runs = found.flatMap(({ cell, now }) => {
+    const { record } = cell.run;
+    return cell.problem === null ? [sharedRunOf(record, stepOf(cell.run), holderOf(cell, now))] : [];
+  });
+  const unreadable = found.flatMap(({ cell: { problem, run } }) => {
+    const { tenant, id } = run.record;
+    return problem === null ? [] : [{ tenant, id, message: problem }];
+  });
+  return { runs, unreadable, cursor: next === null ? null : encodeCursor(next) };
 }
 
 function stepOf({ record: { review }, rows }: Run): string | null {

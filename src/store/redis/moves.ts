@@ -1,15 +1,17 @@
 /** `create`, `acquire`, `renew`, `release`: from the port's words to the scripts' and back. */
-import type {
-  AcquireAnswer,
-  AcquireCommand,
-  CreateAnswer,
-  CreateCommand,
-  LeaseRef,
-  ReleaseAnswer,
-  RenewAnswer,
-  RunRef,
-  Timed,
+import {
+  type AcquireAnswer,
+  type AcquireCommand,
+  type CreateAnswer,
+  type CreateCommand,
+  type LeaseRef,
+  type ReleaseAnswer,
+  type RenewAnswer,
+  type RunRef,
+  type Timed,
+  unreadableListing,
 } from "../../core/index.ts";
+import { RepriseError } from "../../errors.ts";
 import { decodeRecord, decodeRow, encodeLogEntry, encodeRecord, encodeRow } from "../codec.ts";
 import { listingKey, shareOf } from "../keys.ts";
 import type { ScriptArgument } from "../scripts.ts";
@@ -96,11 +98,32 @@ export async function acquire(wire: Wire, command: AcquireCommand): Promise<Time
   const { member, shard, run, record } = wire.find(command.run);
   const { prefix, due, clock, queued, owners, suspects } = shard;
   const own = ["ledger", "inbox", "permit"].map((kind) => `${prefix}${kind}:${member}`);
-  const keys = [run, due, clock, queued, ...own, `${prefix}held:${owner}`, owners, suspects, record];
+  const known = [`${prefix}held:${owner}`, owners, suspects, record, `${prefix}${unreadableListing}`];
+  const keys = [run, due, clock, queued, ...own, ...known];
   const reply = await wire.run<AcquireReply>("acquire", keys, [member, owner, token, leaseMs]);
   if (reply[0] === "HELD") return { answer: "HELD", until: Number(reply[2]), now: reply[1] };
   if (reply[0] !== "OK") return { answer: reply[0], now: reply[1] };
-  return acquired(command.run, reply);
+  try {
+    return acquired(command.run, reply);
+  } catch (error) {
+    if (!(error instanceof RepriseError) || error.code !== "RECORD_CORRUPT") throw error;
+    return { answer: "CORRUPT", fence: Number(reply[2]), message: error.message, now: reply[1] };
+  }
+}
+
+export async function setAside(
+  wire: Wire,
+  lease: LeaseRef,
+  due: number,
+  why: string,
+): Promise<Timed<{ readonly answer: "OK" | "FENCED" }>> {
+  const { member, shard, run } = wire.find(lease.run);
+  const { prefix } = shard;
+  const own = [`${prefix}permit:${member}`, `${prefix}held:${lease.owner}`, `${prefix}${unreadableListing}`];
+  const keys = [run, shard.due, shard.clock, shard.queued, ...own];
+  const args = [member, lease.fence, lease.token, due, why];
+  const [answer, now] = await wire.run<readonly ["OK" | "FENCED", number]>("set_aside", keys, args);
+  return { answer, now };
 }
 
 function acquired(run: RunRef, reply: AcquireReply & readonly ["OK", ...unknown[]]): Timed<AcquireAnswer> {

@@ -20,13 +20,17 @@ export async function listShared(wire: Wire, query: SharedQuery): Promise<Shared
   const lists = await Promise.all(keys.map((key) => placesIn(wire, key, after, depth)));
   const { places, next } = sharedPlaces(lists, { depth, limit, tenant: query.tenant });
   const runs = places.map(({ id }) => runOf(id));
-  const [{ records, unreadable }, holders] = await Promise.all([recordsOf(wire, runs), holdersOf(wire, runs)]);
+  const [found, hands] = await Promise.all([recordsOf(wire, runs), handsOf(wire, runs)]);
+  const handOf = (run: RunRef) => hands.get(wire.find(run).member) ?? free;
+  const records = found.records.filter((record) => handOf(record).problem === null);
   const steps = await Promise.all(records.map((record) => stepOf(wire, record)));
+  const setAside = found.records.flatMap((record) => {
+    const { problem } = handOf(record);
+    return problem === null ? [] : [{ tenant: record.tenant, id: record.id, message: problem }];
+  });
   return {
-    runs: records.map((record, at) =>
-      sharedRunOf(record, steps[at] ?? null, holders.get(wire.find(record).member) ?? null),
-    ),
-    unreadable,
+    runs: records.map((record, at) => sharedRunOf(record, steps[at] ?? null, handOf(record).holder)),
+    unreadable: [...found.unreadable, ...setAside],
     cursor: next === null ? null : encodeCursor(next),
   };
 }
@@ -37,20 +41,34 @@ async function stepOf(wire: Wire, record: RunRecord): Promise<string | null> {
   if (seq === null) return null;
   const { member, shard } = wire.find(record);
   const row = await wire.ask("list", () => wire.client.lindex(`${shard.prefix}ledger:${member}`, seq - 1));
-  return row === null ? null : decodeRow(record, seq, row).step;
+  if (row === null) return null;
+  try {
+    return decodeRow(record, seq, row).step;
+  } catch {
+    // One that cannot be read hides none of the others; whoever acquires the run says so.
+    return null;
+  }
 }
 
-/** Whose leases these runs are in. */
-async function holdersOf(wire: Wire, runs: readonly RunRef[]): Promise<ReadonlyMap<string, string>> {
+interface Hand {
+  /** Whose lease it is in; `null`: nobody's. */
+  readonly holder: string | null;
+  /** Why it was set aside; `null`: it was not. */
+  readonly problem: string | null;
+}
+const free: Hand = { holder: null, problem: null };
+
+async function handsOf(wire: Wire, runs: readonly RunRef[]): Promise<ReadonlyMap<string, Hand>> {
   const time = await now(wire);
   const found = runs.map((run) => wire.find(run));
-  const leases = await wire.ask("list", () => Promise.all(found.map(({ run }) => wire.client.hmget(run, "o", "u"))));
-  const holders = new Map<string, string>();
-  for (const [at, { member }] of found.entries()) {
-    const [owner, until] = leases[at] ?? [];
-    if (owner != null && Number(until) > time) holders.set(member, owner);
-  }
-  return holders;
+  const asked = () => Promise.all(found.map(({ run }) => wire.client.hmget(run, "o", "u", "c")));
+  const leases = await wire.ask("list", asked);
+  return new Map(
+    found.map(({ member }, at) => {
+      const [owner = null, until, problem = null] = leases[at] ?? [];
+      return [member, { holder: Number(until) > time ? owner : null, problem }] as const;
+    }),
+  );
 }
 
 export async function serving(wire: Wire, serves: string): Promise<Serving> {

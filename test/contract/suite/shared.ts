@@ -40,6 +40,23 @@ export function sharedContract(current: Current): void {
     return all;
   };
 
+  test("a run that cannot be read is set aside until its time, and listed as that until somebody takes it", async () => {
+    const { lease, record } = await held(current.store);
+    const why = "its record cannot be read";
+    const due = epochMs + 10 * leaseMs;
+    expect(await current.store.setAside({ ...lease, token: "another" }, due, why)).toMatchObject({ answer: "FENCED" });
+    expect(await current.store.setAside(lease, due, why)).toMatchObject({ answer: "OK" });
+    const listed = { listings: ["unreadable"], limit: 10 };
+    const { tenant, id } = record;
+    expect(await current.store.listShared(listed)).toMatchObject({
+      runs: [],
+      unreadable: [{ tenant, id, message: why }],
+    });
+    const command = { run: { tenant, id }, owner: fresh("owner"), token: fresh("token"), leaseMs };
+    expect(await current.store.acquire(command)).toMatchObject({ answer: "OK", record: { id } });
+    expect(await current.store.listShared(listed)).toMatchObject({ runs: [], unreadable: [] });
+  });
+
   test("parked runs of all tenants are found, newest first, and of one where it is named", async () => {
     const { record: mine } = await parked({ createdAt: epochMs - 2 });
     const { record: theirs } = await parked({ createdAt: epochMs - 1, tenant: "theirs" });
