@@ -1,10 +1,12 @@
 /** Every saga there is: what a worker serves and what a client may start. */
+import { agent } from "./agent.ts";
 import { order } from "./order.ts";
 import { support } from "./support.ts";
 import { trip } from "./trip.ts";
 
-export const sagas = [order, trip, support] as const;
+export const sagas = [order, trip, support, agent] as const;
 
+export { agent } from "./agent.ts";
 export { Order, order } from "./order.ts";
 export { support } from "./support.ts";
 export { trip } from "./trip.ts";

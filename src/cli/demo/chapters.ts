@@ -43,6 +43,11 @@ export const chapters: readonly Chapter[] = [
     name: "a support agent's note times out: the CRM is asked, and not written twice",
     play: playSupport,
   },
+  {
+    key: "agent",
+    name: "an agent is killed over a refund, and asks again, twice and in other words: one refund",
+    play: playAgent,
+  },
 ];
 
 /** Plays one chapter to its end. What goes wrong is a problem of the chapter; only an abort of the stage is thrown. */
@@ -96,15 +101,25 @@ async function playOrder(stage: Stage, signal: AbortSignal): Promise<Played> {
 }
 
 async function playKill(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const start = () => startOrder(stage, "order-2");
+  return await killOver(stage, { service: "payments", action: "charge" }, start, signal);
+}
+
+/** An effect is applied and not answered, and the worker that waits for it is killed. */
+async function killOver(
+  stage: Stage,
+  call: { readonly service: string; readonly action: string },
+  begin: () => Promise<RunHandle>,
+  signal: AbortSignal,
+): Promise<Played> {
   const { world, narrator } = stage;
   const { red, dim } = narrator.colors;
-  const charge = { service: "payments", action: "charge" };
-  await world.fault({ ...charge, kind: "apply-then-hang" });
-  const run = await startOrder(stage, "order-2");
+  await world.fault({ ...call, kind: "apply-then-hang" });
+  const run = await begin();
   const told = following(run, stage, signal);
-  const held = await unlessAborted(world.nextHeld(charge, { signal }), signal);
+  const held = await unlessAborted(world.nextHeld(call, { signal }), signal);
   const pid = held.pid ?? -1;
-  narrator.say(`    ${dim("world:")} the charge is applied, its answer withheld from worker ${pid}`);
+  narrator.say(`    ${dim("world:")} the ${call.action} is applied, its answer withheld from worker ${pid}`);
   const exit = await stage.killWorker(pid);
   const killedAt = performance.now();
   narrator.say(`    ${red(`kill -9 ${pid}`)} ${dim(`the worker is gone (${exit.signal})`)}`);
@@ -183,6 +198,19 @@ async function playSupport(stage: Stage, signal: AbortSignal): Promise<Played> {
   narrator.say(`    ${narrator.colors.dim("world:")} the note is written, the CRM does not answer`);
   tellEnd(await told, stage);
   return { run };
+}
+
+/** What the model asks for is in the saga; what came of it is in the ledger. */
+async function playAgent(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const complaint = { orderId: "order-1", cents: 1_850, email: "ada@example.com" };
+  const begin = () => start(stage, "agent", { id: "complaint-8", ...complaint });
+  const played = await killOver(stage, { service: "bank", action: "refund" }, begin, signal);
+  const { narrator } = stage;
+  for (const { step, tool } of await patiently(() => played.run.ledger(), signal)) {
+    if (tool === null || tool.asks < 2) continue;
+    narrator.say(`    ${narrator.colors.dim(`${step} was asked for ${tool.asks} times, and made once`)}`);
+  }
+  return played;
 }
 
 /** Follows a run while something is done to it; a failure is thrown to whoever waits for it in the end. */

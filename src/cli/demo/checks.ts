@@ -44,6 +44,12 @@ export const checks: Readonly<Record<string, Check>> = {
     ...calledOnce(chapter, lines, "crm"),
     ...probed(chapter, lines, "crm"),
   ],
+  agent: (chapter, lines) => [
+    ...ended(chapter, "completed"),
+    ...saw(chapter, lines, ["bank.refund", "mail.send"]),
+    ...calledOnce(chapter, lines, "bank"),
+    ...takenOver(chapter, lines),
+  ],
   // Of a list that may be long, one sentence for each order that went wrong.
   orders: (chapter, lines) => [
     ...ended(chapter, "completed"),

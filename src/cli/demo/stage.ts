@@ -15,7 +15,8 @@ import type { Narrator } from "./narrator.ts";
 import { type Exit, programPath, RunningProcess } from "./processes.ts";
 import { worldFile } from "./story.ts";
 
-const workersAtOnce = 2;
+/** Two are killed in the story. */
+const workersAtOnce = 3;
 const workerGraceMs = 10_000;
 const worldGraceMs = 5_000;
 
