@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { RepriseError } from "./errors.ts";
+import { redact } from "./redact.ts";
 
 /** Bounds and waits of client and worker, in ms unless the name says otherwise. */
 export interface Settings {
@@ -305,7 +306,8 @@ function read<Values>(
     const given = env[variable.name];
     const parsed = variable.schema.safeParse(given ?? variable.standard);
     if (parsed.success) return [key, parsed.data];
-    problems.push(...parsed.error.issues.map((issue) => `${variable.name} ${JSON.stringify(given)} ${issue.message}`));
+    const shown = redact(`${variable.name} ${JSON.stringify(given)}`);
+    problems.push(...parsed.error.issues.map((issue) => `${shown} ${issue.message}`));
     return [key, variable.schema.parse(variable.standard)];
   });
   // The keys and what their schemas give are those of `Values`: the tables above are checked against it by name.

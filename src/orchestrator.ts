@@ -11,6 +11,7 @@ import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, 
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
 import { bullmqConsumers, bullmqDeadLetters, bullmqWakeUps } from "./queue/index.ts";
+import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
@@ -325,9 +326,10 @@ function lineOf(fact: Fact): string | null {
 }
 
 function troubleOf(where: string, error: unknown): Fact {
-  return { fact: "trouble", where, message: error instanceof Error ? error.message : String(error) };
+  return { fact: "trouble", where, message: redact(error instanceof Error ? error.message : String(error)) };
 }
 
 function logToStderr({ level, message, facts, run, step, operationId }: StepLine): void {
-  console.error(JSON.stringify({ level, message, ...facts, run: run.id, tenant: run.tenant, step, operationId }));
+  const line = { level, message, ...facts, run: run.id, tenant: run.tenant, step, operationId };
+  console.error(JSON.stringify(line, redactValue));
 }

@@ -8,6 +8,7 @@
  */
 import { hasEnded } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import { redact } from "../redact.ts";
 import type { Duration } from "../saga/index.ts";
 import { checkedDuration, checkedReason, invalid } from "./checks.ts";
 import { type Connection, rereadMs } from "./connection.ts";
@@ -128,7 +129,7 @@ class Work {
       return { result: "done", run };
     } catch (error) {
       if (!(error instanceof RepriseError) || isInfrastructure(error)) throw error;
-      return { result: isRefusal(error) ? "skipped" : "failed", reason: `${error.code}: ${error.message}` };
+      return { result: isRefusal(error) ? "skipped" : "failed", reason: `${error.code}: ${redact(error.message)}` };
     }
   }
 

@@ -16,6 +16,7 @@ import {
   type WakeUps,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import { redact } from "../redact.ts";
 import type { Saga } from "../saga/index.ts";
 
 /** Whoever waits for a run re-reads it at least this often. */
@@ -128,7 +129,7 @@ export class Connection {
   }
 
   trouble(where: string, error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = redact(error instanceof Error ? error.message : String(error));
     this.ports.facts.emit({ fact: "trouble", where, message });
   }
 

@@ -2,6 +2,7 @@
  * What a run can be searched by: the saga's own function, read where it can be trusted to mean something. Owns that, and
  * that a bug in it parks the run like any other.
  */
+import { redact } from "../redact.ts";
 import { type Json, toJson } from "../saga/index.ts";
 import { type Draft, viewOf } from "./draft.ts";
 import { park } from "./reviews.ts";
@@ -40,6 +41,6 @@ function attributesFrom(make: () => Json): Attributes {
     // Neither an array nor null: a JSON object.
     return { ok: true, value: value as RunRecord["attributes"] };
   } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: redact(error instanceof Error ? error.message : String(error)) };
   }
 }

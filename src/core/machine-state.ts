@@ -7,6 +7,7 @@
  * that became final, a remembered state that is gone).
  */
 import type { AnyMachineSnapshot, AnyStateNode, MachineContext, StateValue } from "xstate";
+import { redact } from "../redact.ts";
 import { type Json, toJson } from "../saga/index.ts";
 import type { Blueprint, Skeleton } from "./machine-blueprint.ts";
 import { copyJson } from "./machine-events.ts";
@@ -56,9 +57,9 @@ function resolve({ machine }: Blueprint, value: Json): AnyMachineSnapshot {
   }
 }
 
-/** What was thrown, in words. */
+/** What was thrown, in words that can be stored and shown. */
 export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return redact(error instanceof Error ? error.message : String(error));
 }
 
 function restoredContext(context: Json): MachineContext {

@@ -2,6 +2,7 @@
  * A new ledger row: a step that the machine invokes, or a tool that an action asks for. Owns what a row is before anything
  * was done about it, and its business key.
  */
+import { redact } from "../redact.ts";
 import { type Checked, decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
 import { type Draft, putRow } from "./draft.ts";
 import { newCall } from "./rows.ts";
@@ -55,6 +56,6 @@ export function keyOf(step: StepSpec, input: Json, given: Json): Checked<Json> {
     if (!key.ok) return { ok: false, problem: `its intent is not JSON: ${key.problem}` };
     return key.value === null ? { ok: false, problem: "its intent is null, which tells nothing apart" } : key;
   } catch (error) {
-    return { ok: false, problem: `its intent cannot be computed: ${String(error)}` };
+    return { ok: false, problem: `its intent cannot be computed: ${redact(String(error))}` };
   }
 }

@@ -1,8 +1,8 @@
 /**
  * From a wake-up to a driver. Owns: winning the lease, and the runs this worker must give back untouched: those of a saga
  * it does not serve, those whose values lie in an artifact store that it was not given, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
- * W2 a run that two processes have died with is driven alone (who dies with it accuses nobody else). W3 nothing is
- * acquired while the worker stops.
+ * W2 a run that two processes have died with is driven alone (who dies with it accuses nobody else). W3 a worker
+ * that stops drives nothing more: what it was woken for goes back at once, under a new wake number, for another to take.
  */
 import {
   type AcquireAnswer,
@@ -48,13 +48,13 @@ export class Acquirer {
   /** Drives the run as far as this worker can; resolves when it has nothing more to do for it. */
   async advance(run: RunRef): Promise<void> {
     const { context } = this.#options;
-    if (context.isStopping()) return;
     const token = context.ids.next();
     const acquired = await this.#acquire(run, token);
     if (acquired === null) return;
     const { answer, sentAt } = acquired;
     const lease: LeaseRef = { run, owner: context.owner, fence: answer.fence, token };
     if (answer.answer === "CORRUPT") await this.#setAside(lease, answer);
+    else if (context.isStopping()) await this.#giveBack(lease, answer.now);
     else await this.#serve(lease, answer, sentAt);
   }
 

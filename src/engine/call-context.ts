@@ -3,6 +3,7 @@
  * they are asked for.
  */
 import type { Row } from "../core/index.ts";
+import { redact } from "../redact.ts";
 import type { CallContext, Progress, RunIdentity, StepLog, Tools } from "../saga/index.ts";
 
 /** One line of a step's log, with where it comes from. */
@@ -102,6 +103,6 @@ function stepLog({ sink, run, step, operationId }: ContextParts): StepLog {
   const at =
     (level: StepLine["level"]) =>
     (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
-      sink({ level, message, facts, run, step, operationId });
+      sink({ level, message: redact(message), facts, run, step, operationId });
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }

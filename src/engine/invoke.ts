@@ -31,6 +31,7 @@ import {
   probeFact,
   probeFailed,
   resultFact,
+  shown,
   thrownResult,
   undoResult,
 } from "./outcome.ts";
@@ -228,8 +229,9 @@ class RunningCall implements Invocation, Progress {
     });
   }
 
-  #defect(message: string): OutcomeFact {
+  #defect(problem: string): OutcomeFact {
     const { order } = this.#input;
+    const message = shown(problem);
     const result: CallResult = { kind: "defect", message };
     return order.kind === "probe" ? probeFailed(order, message) : resultFact(order, result);
   }

@@ -2,9 +2,11 @@
  * What a user function did, as a fact for core. Owns the mapping of returned values and thrown errors to a `CallResult` or
  * a probe's answer; what follows from it is core's. Invariants: O1 an error that is not one of ours says what
  * `classifyHttp` reads from it and nothing else, whatever its class. O2 an effect whose output cannot be used still
- * happened. O3 nothing here throws, and no message is longer than `maxMessageChars`.
+ * happened. O3 nothing here throws. O4 no message is longer than `maxMessageChars`, none holds what looks like a
+ * credential, nor does a code: they are stored and shown.
  */
 import type { CallOrder, CallResult, DriverFact } from "../core/index.ts";
+import { redact } from "../redact.ts";
 import {
   type Checked,
   classifyHttp,
@@ -23,12 +25,14 @@ export type OutcomeFact = Extract<DriverFact, { type: "result" | "probed" }>;
 export type AbortCause = "timeout" | "aborted";
 
 const maxMessageChars = 2_000;
+/** What comes after it in a longer text is not looked at. */
+const maxCharsRead = 100_000;
 
 /** The action resolved with `value`. */
 export function actionResult(step: StepSpec, value: unknown, maxPayloadBytes: number): CallResult {
   const output = boundedOutput(step, value, maxPayloadBytes);
   if (output.ok) return { kind: "succeeded", output: output.value };
-  return { kind: "unusable", output: kept(value, maxPayloadBytes), problem: clip(output.problem) };
+  return { kind: "unusable", output: kept(value, maxPayloadBytes), problem: shown(output.problem) };
 }
 
 /** The compensation resolved; whatever it returns (`alreadyUndone()` included) is a success. */
@@ -39,13 +43,13 @@ export function thrownResult(error: unknown, cause: AbortCause | null): CallResu
   if (isStepError(error)) {
     const { knowledge, code, final, retryAfterMs } = error;
     const reason = final ? "fail" : cause === "timeout" && knowledge === "unknown" ? "timeout" : "error";
-    return { kind: knowledge, code, message: messageOf(error), final, reason, retryAfterMs };
+    return { kind: knowledge, code: shownCode(code), message: messageOf(error), final, reason, retryAfterMs };
   }
   const read = classifyHttp(error);
   const timedOut = cause === "timeout" && read.knowledge === "unknown";
   return {
     kind: read.knowledge,
-    code: read.code,
+    code: shownCode(read.code),
     message: messageOf(error),
     final: false,
     reason: timedOut ? "timeout" : "error",
@@ -67,7 +71,7 @@ export function probeFact(order: CallOrder, step: StepSpec, answer: ProbeAnswer,
     case "absent":
       return probed(order, "absent", null, null);
     case "cannot_tell":
-      return probed(order, "cannot_tell", null, answer.reason);
+      return probed(order, "cannot_tell", null, answer.reason === null ? null : shown(String(answer.reason)));
     case "happened":
       return happenedFact(order, step, answer.output, maxPayloadBytes);
     default:
@@ -85,9 +89,19 @@ export function resultFact(order: CallOrder, result: CallResult): Extract<Outcom
 }
 
 export function messageOf(error: unknown): string {
-  if (error instanceof Error) return clip(error.message === "" ? error.name : error.message);
-  if (typeof error === "object" && error !== null && "message" in error) return clip(String(error.message));
-  return clip(String(error));
+  if (error instanceof Error) return shown(error.message === "" ? error.name : error.message);
+  if (typeof error === "object" && error !== null && "message" in error) return shown(String(error.message));
+  return shown(String(error));
+}
+
+/** As it is stored and shown. */
+export function shown(message: string): string {
+  const text = redact(message.slice(0, maxCharsRead));
+  return text.length <= maxMessageChars ? text : `${text.slice(0, maxMessageChars)}…`;
+}
+
+function shownCode(code: string | null): string | null {
+  return code === null ? null : redact(String(code)); // user code may have thrown anything
 }
 
 function happenedFact(order: CallOrder, step: StepSpec, value: unknown, maxPayloadBytes: number): OutcomeFact {
@@ -95,7 +109,7 @@ function happenedFact(order: CallOrder, step: StepSpec, value: unknown, maxPaylo
   if (order.side === "undo") return probed(order, "happened", null, null);
   const output = boundedOutput(step, value, maxPayloadBytes);
   if (output.ok) return probed(order, "happened", output.value, null);
-  return { ...probed(order, "happened", kept(value, maxPayloadBytes), clip(output.problem)), unusable: true };
+  return { ...probed(order, "happened", kept(value, maxPayloadBytes), shown(output.problem)), unusable: true };
 }
 
 function probed(
@@ -135,8 +149,4 @@ function kept(value: unknown, maxPayloadBytes: number): Json {
 function fits(value: Json, maxPayloadBytes: number): boolean {
   if (typeof value !== "object" && typeof value !== "string") return true;
   return Buffer.byteLength(JSON.stringify(value)) <= maxPayloadBytes;
-}
-
-function clip(message: string): string {
-  return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)}…`;
 }

@@ -47,13 +47,17 @@ export class Reconciler {
     this.#cancelTimer?.();
   }
 
-  /** Resolves when this worker may take runs: at once, or when owners have had their lease's time to come back. */
-  async whenTrusted(): Promise<void> {
+  /**
+   * May this worker take runs? `true` at once, or when owners have had their lease's time to come back; `false`: it was
+   * stopped before that.
+   */
+  async whenTrusted(): Promise<boolean> {
     const { clock, settings } = this.#context;
-    while (!this.#stopped) {
+    for (;;) {
       const now = clock.monotonicMs();
-      for (const sweep of this.#sweeps) this.#notice(sweep, now);
-      if (now >= this.#heldUntil) return;
+      if (!this.#stopped) for (const sweep of this.#sweeps) this.#notice(sweep, now); // no sweep, no news of one
+      if (now >= this.#heldUntil) return true;
+      if (this.#stopped) return false;
       await pause(clock, Math.min(this.#heldUntil - now, settings.sweepMs));
     }
   }

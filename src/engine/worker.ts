@@ -2,7 +2,8 @@
  * One worker: takes nudges, drives runs, performs routed calls, reconciles. Owns: what starts and stops when. Invariants:
  * V1 it serves nothing before everything that could make it refuse was checked. V2 it can be stopped twice, early, and
  * while starting. V3 shutdown: take no more jobs; begin no call; let calls end within the grace; abort what is left; give
- * every run back; say goodbye. V4 its identity is an incarnation: unique, never a host name or a pid.
+ * every run back, those included whose job was fetched already; say goodbye. V4 its identity is an incarnation: unique,
+ * never a host name or a pid.
  */
 import {
   type ConsumerFactory,
@@ -158,8 +159,7 @@ class EngineWorker implements Worker {
   }
 
   async #wake(run: RunRef): Promise<void> {
-    await this.#reconciler.whenTrusted();
-    await this.#acquirer.advance(run);
+    if (await this.#reconciler.whenTrusted()) await this.#acquirer.advance(run);
   }
 
   /** A new connection, perhaps to another server: owners look first whether it knows what they know. */

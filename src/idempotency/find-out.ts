@@ -3,6 +3,7 @@
  * `recover` is believed: `happened` at once; `absent` only when it was asked after the claim was over, as until then the
  * other side may still apply what it was sent.
  */
+import { redact } from "../redact.ts";
 import type { Absent, Happened, ProbeAnswer } from "../saga/index.ts";
 import type { Call } from "./call.ts";
 import { type Busy, unknown } from "./errors.ts";
@@ -33,7 +34,7 @@ export async function findOut<Answer>(
         retryAfterMs: (busy.until ?? busy.now) - busy.now,
       });
     case "cannot_tell":
-      throw unknown(call, busy, `recover cannot tell${said.reason === null ? "" : `: ${said.reason}`}`);
+      throw unknown(call, busy, `recover cannot tell${said.reason === null ? "" : `: ${redact(said.reason)}`}`);
     default:
       throw unknown(call, busy, "recover answered none of happened(), absent(), cannotTell()");
   }

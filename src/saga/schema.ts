@@ -4,6 +4,7 @@
  * trusted with that. Invariant: nothing here is asynchronous, nothing here throws because of a value.
  */
 import { type ZodType, z } from "zod";
+import { redact } from "../redact.ts";
 import { type Checked, toJson } from "./json.ts";
 import type { Json, StepSpec } from "./spec.ts";
 
@@ -49,7 +50,7 @@ function attempt<Value>(parse: () => Checked<Value>): Checked<Value> {
     return parse();
   } catch (error) {
     // A refinement or transform of the user's that throws, or turns out to be asynchronous.
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+    return { ok: false, problem: redact(error instanceof Error ? error.message : String(error)) };
   }
 }
 

@@ -31,7 +31,18 @@ export const maxLeasesExpired = 100;
 /** Records that one page of `list` reads at most. */
 export const maxPageRecords = 1_000;
 
-/** When the n-th hand-out of a wake number is looked at again. */
+/** From this hand-out on, each whose number is a power of two comes under a new wake number. */
+export const firstFreshHandOut = 4;
+
+/**
+ * Does the n-th hand-out of a run take a new wake number? The price is a second job, which is harmless, but a run that
+ * nobody serves must not gather one a minute.
+ */
+export function isFresh(handOuts: number): boolean {
+  return handOuts >= firstFreshHandOut && Number.isInteger(Math.log2(handOuts));
+}
+
+/** When the n-th hand-out of a run since it was last acquired is looked at again. */
 export function graceMs(handOuts: number): number {
   return Math.min(wakeGraceMs * 2 ** Math.min(handOuts - 1, 10), maxWakeGraceMs);
 }

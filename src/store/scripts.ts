@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
 import {
+  firstFreshHandOut,
   maxEntriesWaiting,
   maxIntentListeners,
   maxLeasesExpired,
@@ -50,6 +51,7 @@ export interface Script {
 export type Scripts = Readonly<Record<ScriptName, Script>>;
 
 const limits = Object.entries({
+  firstFreshHandOut,
   wakeGraceMs,
   maxWakeGraceMs,
   maxWakeUpsQueued,

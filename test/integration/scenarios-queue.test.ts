@@ -6,6 +6,7 @@ import { order } from "../../sagas/index.ts";
 import { saga, stepsFor, transient } from "../../src/index.ts";
 import { lanePrefix, poolQueue, wakeJobId } from "../../src/queue/jobs.ts";
 import { redisConnections } from "../../src/redis/index.ts";
+import { memberOf, shardKeys } from "../../src/store/keys.ts";
 import type { WorldClient } from "../../src/testing/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
 import { aCommit, aCreate, aLease } from "../support/records.ts";
@@ -32,6 +33,27 @@ describe("a job", () => {
     const { arrivals, effects, checks } = await agreed({ namespace, world }, [order], ["r1", "r2"]);
     leaveEvidence("R003", { arrivals, effects, checks: ["four jobs put back, acked, one word said", ...checks] });
   });
+
+  test.each(["orphan", "failed"] as const)(
+    "R026 of the next wake-up that BullMQ holds and never delivers (%s) does not put the run to sleep for ever",
+    async (kind) => {
+      const { namespace, client, worker, world } = top([order]);
+      await worker({ settings: { sweepMs: 50, shutdownMs: 3_000 } });
+      const queue = await poolOf(namespace, "r1");
+      const held = [1, 2].map((wake) => wakeJobId({ run: { tenant: "default", id: "r1" }, wake }));
+      for (const jobId of held) await queue.hold(jobId, kind);
+      const run = await client.start(order, input, { id: "r1" });
+      await until(async () => {
+        await queue.graceIsOver();
+        return (await run.get()).status === "completed";
+      }, 20_000);
+      expect(world.counts().every(({ arrivals, effects }) => arrivals === 1 && effects === 1)).toBe(true);
+      await until(queue.isEmpty, 20_000);
+      const { arrivals, effects, checks } = await agreed({ namespace, world }, [order], ["r1"]);
+      const seen = "two wake-ups swallowed by what lay under their ids, the run completed";
+      leaveEvidence("R026", { arrivals, effects, checks: [seen, ...checks] });
+    },
+  );
 
   test("R008 taken twice, under one id, gives nobody the run: the older fence is refused, and so is the older revision", async () => {
     const namespace = `t${randomBytes(6).toString("hex")}`;
@@ -121,7 +143,7 @@ test(`R005 of ${runs * steps} steps that are over at once and back off by due no
   leaveEvidence("R005", { arrivals, checks: [counted, ...checks] });
 }, 120_000);
 
-/** The queue of a run's wake-ups, with the hands in it. */
+/** The queue of a run's wake-ups, with the hands in it, and in the time at which the run is handed out again. */
 async function poolOf(namespace: string, id: string) {
   const connections = redisConnections(inject("redisUrl"));
   onTestFinished(() => connections.close());
@@ -131,6 +153,11 @@ async function poolOf(namespace: string, id: string) {
   const shard = await withStore(namespace, (store) => Promise.resolve(store.shardOf({ tenant: "default", id })));
   const key = (of: string) => `${lanePrefix(namespace, shard % lanes)}:${poolQueue("default")}:${of}`;
   return {
+    hold: async (jobId: string, kind: "orphan" | "failed") => {
+      await redis.hset(key(jobId), { name: "wake", data: "{}", opts: "{}", timestamp: 1 });
+      if (kind === "failed") await redis.zadd(key("failed"), 1, jobId);
+    },
+    graceIsOver: () => redis.zadd(shardKeys(namespace, shard).due, "XX", 0, memberOf({ tenant: "default", id })),
     putBack: async (jobId: string) => {
       await redis.lpush(key("wait"), jobId);
       await redis.zadd(key("marker"), 0, "0"); // so that a waiting worker looks at once

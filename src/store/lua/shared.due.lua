@@ -17,13 +17,15 @@ end
 -- Whose share of the queue a run's wake-ups count against: a tenant's in a pool.
 local function share_of(member, pool) return member:match('^[^:]+') .. ':' .. (pool or 'default') end
 
--- The wake-up of a run that is due: member, wake number, pool, priority.
+-- The wake-up of a run that is due: member, wake number, pool, priority. A queue that holds the number and never delivers
+-- it swallows it each time it is added: from the 4th hand-out on, whenever their count has doubled, the number is a new one.
 local function hand_out(run, due, queued, member, now)
   local f = call('HMGET', run, 'w', 'k', 'p', 'q')
   local n = tonumber(f[2] or 0)
   if n == 0 or tonumber(call('ZSCORE', due, member) or 0) <= now then
     if n == 0 then call('HINCRBY', queued, share_of(member, f[3]), 1) end
     call('HSET', run, 'k', n + 1)
+    if n + 1 >= firstFreshHandOut and bit.band(n, n + 1) == 0 then f[1] = tostring(call('HINCRBY', run, 'w', 1)) end
     call('HDEL', run, 'e')
     call('ZADD', due, now + math.min(wakeGraceMs * 2 ^ math.min(n, 10), maxWakeGraceMs), member)
   end

@@ -34,7 +34,7 @@ export interface Cell {
   commitId: string | null;
   fence: number;
   wake: number;
-  /** How often the present wake number was handed out; 0: it is not queued. */
+  /** How often it was handed out since it was last acquired; 0: it is not queued. */
   handOuts: number;
   lease: Lease | null;
   debt: Debt | null;

@@ -1,9 +1,9 @@
 /**
  * One shard of the memory store: its runs, its clock and its `due` queue. Owns hand-outs: a run that is due is handed
- * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/prelude.lua`.
+ * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/shared.due.lua`.
  */
 import type { WakeUp } from "../../core/index.ts";
-import { graceMs, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
+import { graceMs, isFresh, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
 import type { Plans } from "./plans.ts";
@@ -63,6 +63,7 @@ export function handOut(shard: Shard, cell: Cell, now: number): WakeUp {
   if (cell.handOuts === 0 || next === undefined || next <= now) {
     if (cell.handOuts === 0) shard.queued.set(cell.share, queuedOf(shard, cell.share) + 1);
     cell.handOuts += 1;
+    if (isFresh(cell.handOuts)) cell.wake += 1;
     cell.wanted = undefined;
     shard.due.set(cell.member, now + graceMs(cell.handOuts));
   }

@@ -12,11 +12,31 @@ export function dueContract(current: Current): void {
     return await sweep(current.store);
   };
 
-  test("a wake-up that nobody took is handed out again, under the same number, after 5, 10, 20, 40, 60, 60 s", async () => {
+  test("a wake-up that nobody took is handed out again after 5, 10, 20, 40, 60, 60 s", async () => {
     const { id } = await created(current.store);
     for (const grace of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
-      expect(await handedOutAfter(grace)).toMatchObject([{ run: { id }, wake: 1 }]);
+      expect(await handedOutAfter(grace)).toMatchObject([{ run: { id } }]);
     }
+  });
+
+  test("its number stays for three hand-outs and is a new one at the 4th, 8th and 16th: few jobs, none that a queue can swallow for ever", async () => {
+    await created(current.store);
+    const numbers = [1];
+    for (const grace of [5_000, 10_000, 20_000, 40_000, ...Array.from({ length: 12 }, () => 60_000)]) {
+      const [wakeUp] = await handedOutAfter(grace);
+      numbers.push(wakeUp?.wake ?? Number.NaN);
+    }
+    expect(numbers).toEqual([1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4]);
+  });
+
+  test("a number that was taken anew is told to who asks again, and the next holder's is another", async () => {
+    const record = await created(current.store);
+    for (const grace of [5_000, 10_000, 20_000]) await handedOutAfter(grace);
+    expect(await current.store.send(aSend(record, "cancel"))).toMatchObject({ wake: { wake: 2 } });
+    const { lease } = await acquired(current.store, record);
+    const now = await current.store.now();
+    expect(await current.store.release(lease, Number.MAX_SAFE_INTEGER, now)).toMatchObject({ wake: { wake: 3 } });
+    for (const grace of [5_000, 10_000]) expect(await handedOutAfter(grace)).toMatchObject([{ wake: 3 }]);
   });
 
   test("the wake number grows with each acquisition and the grace begins anew", async () => {

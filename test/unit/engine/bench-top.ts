@@ -2,6 +2,7 @@
 import {
   begin,
   type Consumer,
+  type ConsumerFactory,
   type ConsumerOptions,
   type DeadLetters,
   type Fact,
@@ -97,6 +98,8 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     readonly shutdownMs?: number;
     /** Where it shows parked runs. */
     readonly letters?: DeadLetters;
+    /** Who hands it its wake-ups, if not the queue. */
+    readonly consumers?: ConsumerFactory;
   }
 
   function workerOptions(options: Options): WorkerOptions {
@@ -114,9 +117,9 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
   }
 
   function worker(options: Options = {}): Worker {
-    const { letters } = options;
+    const { letters, consumers = queue.consumers } = options;
     const deadLetters = letters === undefined ? {} : { deadLetters: { letters, sagas: options.serve ?? sagas } };
-    return engineWorker({ ports, consumers: queue.consumers, ...deadLetters }, workerOptions(options));
+    return engineWorker({ ports, consumers, ...deadLetters }, workerOptions(options));
   }
 
   /** A worker with a pulse, which ends with it. */
