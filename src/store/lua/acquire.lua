@@ -9,7 +9,7 @@ local member, owner, token = unpack(ARGV)
 local now = time(clock)
 local expires = now + ARGV[4]
 
-local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p', 'c')
+local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p', 'z')
 local revision, status, holder = f[1], f[2], f[3]
 if not revision then return { 'ABSENT', now } end
 if holder and holder ~= token and tonumber(f[4]) > now then return { 'HELD', now, f[4] } end
@@ -25,7 +25,7 @@ end
 
 -- Whoever takes it looks again whether it can be read.
 if f[10] then
-  call('HDEL', run, 'c')
+  call('HDEL', run, 'z')
   call('ZREM', unreadable, member)
 end
 if holder == token then

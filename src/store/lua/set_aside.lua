@@ -9,7 +9,7 @@ local now = time(clock)
 
 local f = call('HMGET', run, 'f', 't')
 if f[1] ~= fence or f[2] ~= token then return { 'FENCED', now } end
-call('HSET', run, 'c', why)
+call('HSET', run, 'z', why)
 call('ZADD', unreadable, now, member)
 rest(run, due, queued, held, permits, member, wanted)
 return { 'OK', now }

@@ -61,7 +61,7 @@ const free: Hand = { holder: null, problem: null };
 async function handsOf(wire: Wire, runs: readonly RunRef[]): Promise<ReadonlyMap<string, Hand>> {
   const time = await now(wire);
   const found = runs.map((run) => wire.find(run));
-  const asked = () => Promise.all(found.map(({ run }) => wire.client.hmget(run, "o", "u", "c")));
+  const asked = () => Promise.all(found.map(({ run }) => wire.client.hmget(run, "o", "u", "z")));
   const leases = await wire.ask("list", asked);
   return new Map(
     found.map(({ member }, at) => {
