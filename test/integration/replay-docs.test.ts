@@ -46,10 +46,10 @@ test("the page resumes one run, then all, and says what undoing would do", async
   );
   await until(async () => (await client.reviews()).runs.length === 3);
   expect(await resume(client, "r1", "ann")).toBe("executed");
-  await client.run("r1").result({ timeout: "10s" });
+  await client.run("r1").result({ timeout: "10s", through: "review" });
   expect(await resume(client, "r1", "ann")).toContain("it has ended (completed)");
   expect([...(await resumeAll(client, "ann"))].sort()).toEqual(["r2: done", "r3: done"]);
-  for (const id of ids) await client.run(id).result({ timeout: "10s" });
+  for (const id of ids) await client.run(id).result({ timeout: "10s", through: "review" });
   expect(await whatUndoingDoes(client, "r1")).toEqual([
     "charge: compensate, it happened, or is undone whether it did or not",
   ]);

@@ -102,7 +102,7 @@ describe("resume", () => {
     expect(await run.get()).toEqual(before);
     const replayed = await of.client.executePlan(plan.id, ann);
     expect(replayed).toEqual({ tenant: "default", run: "r1", mode: "resume", isRepeated: false });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(of.world.service("payments").counts()).toEqual({ arrivals: 2, effects: 1 });
     expect(of.world.service("mail").counts()).toEqual({ arrivals: 1, effects: 1 });
     expect((await run.get()).replays).toBe(1);
@@ -125,7 +125,7 @@ describe("resume", () => {
   test("of a run that is not parked has nothing to send", async () => {
     const of = await running();
     const run = await of.client.start(purchase, input);
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(await run.plan({ mode: "resume" })).toMatchObject({
       safe: false,
       request: null,
@@ -160,7 +160,7 @@ describe("a plan", () => {
     const others = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as Error] : []));
     expect(others).toHaveLength(3);
     for (const other of others) expect(other).toMatchObject({ code: "PLAN_TAKEN", details: { by: winner } });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(of.world.service("payments").counts()).toEqual({ arrivals: 2, effects: 1 });
   });
 
@@ -170,7 +170,7 @@ describe("a plan", () => {
     const plan = await run.plan({ mode: "resume" });
     const again = { ...ann, commandId: "c-1" };
     await expect(of.client.executePlan(plan.id, again)).resolves.toMatchObject({ isRepeated: false });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     await expect(of.client.executePlan(plan.id, again)).resolves.toMatchObject({ run: "r1", isRepeated: true });
     expect(of.world.service("payments").counts()).toEqual({ arrivals: 2, effects: 1 });
     expect((await run.get()).replays).toBe(1);
@@ -255,7 +255,7 @@ describe("retry of a step", () => {
     const plan = await run.plan(wanted(100));
     expect(plan).toMatchObject({ safe: true, calls: [{ step: "charge", course: "call" }] });
     await of.client.executePlan(plan.id, ann);
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(of.world.effects().map(({ args }) => args)).toMatchObject([{ cents: 100 }, { orderId: "p-1" }]);
   });
 
@@ -271,7 +271,7 @@ describe("compensate only", () => {
   test("says what it would undo, in order, and undoes that", async () => {
     const of = await running();
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     const plan = await run.plan({ mode: "compensate_only" });
     expect(plan.unwind).toEqual(await run.unwindPreview());
     expect(plan.unwind?.steps).toMatchObject([
@@ -299,7 +299,7 @@ describe("compensate only", () => {
       { step: "charge", course: "compensate" },
     ]);
     await of.client.executePlan(plan.id, ann);
-    await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunFailed);
+    await expect(run.result({ timeout: "10s", through: "review" })).rejects.toBeInstanceOf(RunFailed);
     expect(effectsOf(of.world)).toEqual(["payments.charge", "mail.send", "payments.refund"]);
   });
 });
@@ -309,12 +309,12 @@ describe("as a new run", () => {
     const of = await running();
     of.world.fault({ service: "payments", action: "charge", kind: "refuse", code: "card_declined" });
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunFailed);
+    await expect(run.result({ timeout: "10s", through: "review" })).rejects.toBeInstanceOf(RunFailed);
     const plan = await run.plan({ mode: "new_run", id: "r2", input: { id: "p-1", cents: 99 } });
     expect(plan).toMatchObject({ safe: true, request: { type: "start", id: "r2" } });
     await expect(of.client.executePlan(plan.id, ann)).resolves.toMatchObject({ run: "r2" });
     const next = of.client.run("r2");
-    await next.result({ timeout: "10s" });
+    await next.result({ timeout: "10s", through: "review" });
     expect(await next.get()).toMatchObject({
       input: { cents: 99 },
       replays: 1,
@@ -327,7 +327,7 @@ describe("as a new run", () => {
   test("of one whose effects stand is made only where a person says that it is meant", async () => {
     const of = await running();
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     const plan = await run.plan({ mode: "new_run", id: "r2" });
     expect(plan.unsafe).toEqual([
       "charge (row 1) happened and stands: the new run makes it again",
@@ -336,7 +336,7 @@ describe("as a new run", () => {
     await expect(of.client.executePlan(plan.id, ann)).rejects.toMatchObject({ code: "PLAN_REFUSED" });
     expect(effectsOf(of.world)).toHaveLength(2);
     await of.client.executePlan(plan.id, { ...ann, override: "the customer ordered twice" });
-    await of.client.run("r2").result({ timeout: "10s" });
+    await of.client.run("r2").result({ timeout: "10s", through: "review" });
     expect(effectsOf(of.world)).toHaveLength(4);
     expect((await of.client.run("r2").get()).replayOf?.reason).toContain("the customer ordered twice");
   });
@@ -350,7 +350,7 @@ describe("a verb", () => {
     const stale = { ...ann, revision: revision - 1 };
     await expect(run.operator.retry(stale)).rejects.toMatchObject({ code: "STALE_REVISION" });
     await run.operator.retry({ ...ann, revision });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(of.world.service("payments").counts()).toEqual({ arrivals: 2, effects: 1 });
   });
 });
@@ -359,7 +359,7 @@ describe("a fork", () => {
   test("begins before a step: what was before is not called again and never undone, the rest is made anew", async () => {
     const of = await running();
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     const plan = await run.plan({ mode: "fork", step: "mail", id: "r2" });
     expect(plan.calls).toMatchObject([
       { step: "charge", course: "reuse" },
@@ -369,7 +369,7 @@ describe("a fork", () => {
     await expect(of.client.executePlan(plan.id, ann)).rejects.toMatchObject({ code: "PLAN_REFUSED" });
     await of.client.executePlan(plan.id, { ...ann, override: "the first one went to the wrong address" });
     const next = of.client.run("r2");
-    await next.result({ timeout: "10s" });
+    await next.result({ timeout: "10s", through: "review" });
     expect(effectsOf(of.world)).toEqual(["payments.charge", "mail.send", "mail.send"]);
     expect((await next.get()).output).toMatchObject({ charge: (await run.get()).output?.["charge" as never] });
     expect(await next.get()).toMatchObject({ replays: 1, replayOf: { mode: "fork", run: "r1", by: "ann" } });
@@ -386,7 +386,7 @@ describe("a fork", () => {
   test("of a run whose earlier effects are undone is not made", async () => {
     const of = await running();
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     await run.undo({ by: "bob", reason: "enough" });
     await until(async () => (await run.get()).status === "cancelled");
     const plan = await run.plan({ mode: "fork", step: "mail" });
@@ -398,7 +398,7 @@ describe("a fork", () => {
     const of = await running();
     of.world.fault({ service: "mail", action: "send", kind: "refuse", code: "no_such_address" });
     const run = await of.client.start(purchase, input, { id: "r1" });
-    await expect(run.result({ timeout: "10s" })).rejects.toBeInstanceOf(RunFailed);
+    await expect(run.result({ timeout: "10s", through: "review" })).rejects.toBeInstanceOf(RunFailed);
     const taken = await run.plan({ mode: "fork", step: "charge", id: "r1" });
     await expect(of.client.executePlan(taken.id, ann)).rejects.toMatchObject({ code: "RUN_CONFLICT" });
     const plan = await run.plan({ mode: "fork", step: "charge", id: "r2" });
@@ -406,7 +406,7 @@ describe("a fork", () => {
     const command = { ...ann, commandId: "c-1" };
     const replayed = await Promise.all([1, 2].map(() => of.client.executePlan(plan.id, command)));
     expect(replayed).toMatchObject([{ run: "r2" }, { run: "r2" }]);
-    await of.client.run("r2").result({ timeout: "10s" });
+    await of.client.run("r2").result({ timeout: "10s", through: "review" });
     expect(effectsOf(of.world)).toEqual(["payments.charge", "payments.refund", "payments.charge", "mail.send"]);
   });
 });
@@ -470,7 +470,7 @@ describe("a savepoint", () => {
     ]);
     await expect(run.unwindPreview({ to: "order.end" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
     await run.operator.rewind({ by: "ann", reason: "charged the wrong card", to: "order.paying" });
-    await run.result({ timeout: "10s" });
+    await run.result({ timeout: "10s", through: "review" });
     expect(effectsOf(of.world)).toEqual([
       "stock.reserve",
       "payments.charge",
