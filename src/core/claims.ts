@@ -46,9 +46,13 @@ export function orderIntents(draft: Draft): void {
     const row = rowAt(draft, seq);
     if (isClaimDue(draft, row)) draft.claims.push(claimOrder(draft, row));
     const word = wordOwed(row);
-    if (word !== null && !draft.input.inFlight.has(`publish:${seq}`))
-      draft.publishes.push(publishOrder(draft, row, word));
+    if (word !== null && !isUnderWay(draft, seq)) draft.publishes.push(publishOrder(draft, row, word));
   }
+}
+
+/** A word that overtook its claim would be about nothing, and the claim that comes after it nobody's for ever. */
+function isUnderWay({ input }: Draft, seq: number): boolean {
+  return input.inFlight.has(`publish:${seq}`) || input.inFlight.has(`claim:${seq}`);
 }
 
 function isClaimDue(draft: Draft, row: Row): boolean {
@@ -167,13 +171,23 @@ export function claimAnew(draft: Draft, { seq, intent }: Row, isChanged: boolean
 
 // ---- words of other runs
 
-/** Hears what became of the intent that a row waits for, or whose outcome it has reused. */
-export function takeIntentWord(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "intent" }>): void {
+type IntentBody = Extract<InboxBody, { type: "intent" }>;
+
+/**
+ * Hears what became of the intent that a row waits for, or whose outcome it has reused. `false`: not yet, since the answer to
+ * a claim is on its way, may be older than the word, and says whose word counts.
+ */
+export function takeIntentWord(draft: Draft, entry: InboxEntry, body: IntentBody): boolean {
+  if (draft.input.inFlight.has(`claim:${body.seq}`)) return false;
   consume(draft, entry);
-  const row = draft.rows[body.seq - 1];
-  if (row?.intent?.owner !== body.owner) return;
+  hearWord(draft, body, draft.rows[body.seq - 1]);
+  return true;
+}
+
+function hearWord(draft: Draft, { owner, became }: IntentBody, row: Row | undefined): void {
+  if (row?.intent?.owner !== owner) return;
   if (row.call.state === "claiming") return askNow(draft, row);
-  if (body.became !== "undone" || row.call.state !== "reused" || draft.record.unwind !== null) return;
+  if (became !== "undone" || row.call.state !== "reused" || draft.record.unwind !== null) return;
   become(draft, row, { state: "undone" });
 }
 
@@ -193,4 +207,10 @@ export function claimTime(draft: Draft, row: Row): number {
   const isAsked = draft.input.inFlight.has(`claim:${row.seq}`) || draft.claims.some(({ seq }) => seq === row.seq);
   if (row.call.state !== "claiming" || isAsked || !mayProceed(draft, row, "action")) return Number.POSITIVE_INFINITY;
   return row.call.nextAt ?? draft.input.now;
+}
+
+/** When the registry is to hear of a row: at once, from whoever drives the run next where this driver does not tell it. */
+export function wordTime(draft: Draft, row: Row): number {
+  const isTold = isUnderWay(draft, row.seq) || draft.publishes.some(({ seq }) => seq === row.seq);
+  return wordOwed(row) === null || isTold ? Number.POSITIVE_INFINITY : draft.input.now;
 }

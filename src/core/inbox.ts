@@ -69,8 +69,7 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       attend(draft, body.seq);
       return true;
     case "intent":
-      takeIntentWord(draft, entry, body);
-      return true;
+      return takeIntentWord(draft, entry, body);
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
     case "undo":

@@ -82,7 +82,8 @@ export interface PublishIntentCommand {
 
 /**
  * `OK`; `DUP`: this owner published before, and that stands. Both carry who listens: `waiters` were answered BUSY and have
- * not asked since, `reusers` were answered DONE under this generation. `FENCED`: it is not this owner's (any more).
+ * not asked since, `reusers` were answered DONE under this generation. `FENCED`: it is not this owner's (any more); where it
+ * was nobody's, a claim of this owner that is still on its way is answered GONE.
  */
 export type PublishIntentAnswer =
   | {

@@ -113,7 +113,7 @@ export function wordOwed(row: Row): IntentWord | null {
   return word === intent.said ? null : word;
 }
 
-function wordOf({ intent, call, undo, told }: Row): IntentWord | null {
+function wordOf({ intent, call, undo, told, abandoned }: Row): IntentWord | null {
   if (intent?.state === "stale") return "withdrawn";
   if (undo?.state === "done") return "undone";
   switch (call.state) {
@@ -121,8 +121,8 @@ function wordOf({ intent, call, undo, told }: Row): IntentWord | null {
     case "withdrawn":
       return call.state;
     case "not_applied":
-      // Not before it is final: as long as nobody was told, a person may have it made after all.
-      return told === null ? null : call.state;
+      // Not before it is final: as long as somebody is to be told and was not, a person may have it made after all.
+      return told === null && !abandoned ? null : call.state;
     case "unknown":
       // Left as it is by a person, or by declaration: nobody will ever know.
       return undo === null || isPending(undo.state) ? null : "unknown";

@@ -4,7 +4,7 @@
  * step worker will act on is no reason to keep the lease.
  */
 
-import { claimTime } from "./claims.ts";
+import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
@@ -57,7 +57,7 @@ function isMine(draft: Draft, seq: number, side: Side): boolean {
 interface Times {
   /** What moves the run without a call: timers, the end of a quiesce. */
   turns: number;
-  /** Calls to be granted, probes to be asked. */
+  /** Calls to be granted, probes to be asked, claims and words for the registry of intents. */
   calls: number;
   /** Offers to be repeated. */
   offers: number;
@@ -83,6 +83,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
     callTime(draft, row, "action"),
     callTime(draft, row, "undo"),
     claimTime(draft, row),
+    wordTime(draft, row),
   );
   if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));

@@ -37,11 +37,15 @@ import { Witness } from "./play-witness.ts";
 export const epochMs = 1_000_000;
 
 export interface PlayOptions {
+  /** `r1` unless given. */
+  readonly id?: string;
   readonly input?: Json;
   readonly settings?: Partial<DecideInput["settings"]>;
   readonly machine?: Machine;
   /** Store time from which it may begin; at once unless given. */
   readonly startAt?: number;
+  /** Told of every decision that was written. */
+  readonly watch?: () => void;
   /** Do not begin yet. */
   readonly idle?: boolean;
 }
@@ -69,6 +73,8 @@ export class Play {
   readonly inFlight = new Map<string, CallOrder>();
   /** Claims and words for the registry of intents under way, by `claim:<seq>`, `publish:<seq>`. */
   readonly registry = new Map<string, ClaimOrder | PublishOrder>();
+  /** Those of drivers that are gone: they may still arrive. */
+  readonly ghosts: (ClaimOrder | PublishOrder)[] = [];
   /** All calls ordered so far, as `charge`, `undo charge`, `probe charge`. */
   readonly ordered: string[] = [];
   readonly orders: CallOrder[] = [];
@@ -80,6 +86,7 @@ export class Play {
   /** When the run next wants attention by itself, while nobody holds it. */
   due: number | null = null;
   readonly #settings: DecideInput["settings"];
+  readonly #watch: (() => void) | undefined;
   readonly #witness = new Witness();
   #stopping = false;
   #asks = 0;
@@ -89,11 +96,12 @@ export class Play {
   constructor(saga: Saga, options: PlayOptions = {}) {
     this.machine = options.machine ?? machineOf(saga.spec);
     this.#settings = { ...settings, ...options.settings };
+    this.#watch = options.watch;
     const { record, log } = begin({
       machine: this.machine,
       hash: "hash",
       tenant: "default",
-      id: "r1",
+      id: options.id ?? "r1",
       input: options.input ?? {},
       priority: 0,
       now: this.now,
@@ -142,6 +150,7 @@ export class Play {
     this.held = true;
     this.#stopping = false;
     this.inFlight.clear();
+    this.ghosts.push(...this.registry.values());
     this.registry.clear();
     const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
     const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
@@ -180,6 +189,7 @@ export class Play {
       }
     }
     this.#apply(decision);
+    this.#watch?.();
     return decision;
   }
 

@@ -135,13 +135,14 @@ describe("an intent before its effect", () => {
     expect(play.status).toBe("failed");
   });
 
-  test("left while it asks, its claim is given up by word", () => {
+  test("left while it asks, its claim is given up by word, once it is answered: it would come last else, and stay", () => {
     const play = refunding();
     play.cancel();
     expect(play.row("refund").call.state).toBe("withdrawn");
-    expect(play.last?.publishes).toMatchObject([{ owner: "r1#1.1", became: { state: "withdrawn" } }]);
+    expect(play.last?.publishes).toEqual([]);
     play.claimed("refund", mine);
     expect(play.ordered).toEqual([]);
+    expect(play.last?.publishes).toMatchObject([{ owner: "r1#1.1", became: { state: "withdrawn" } }]);
     play.published("refund");
     expect(play.status).toBe("cancelled");
   });
@@ -516,4 +517,62 @@ test("a run that goes back forgets that what it went by was undone", () => {
   play.answer("mail", ok());
   play.answer("undo mail", { kind: "succeeded", output: null });
   expect(play).toMatchObject({ status: "cancelled", rollback: "complete" });
+});
+
+describe("words and answers that cross on their way", () => {
+  test("a worker that is told to stop before it could publish leaves that to the next one, at once", () => {
+    const play = sent();
+    play.stop();
+    play.answer("refund", ok());
+    expect(play.next).toMatchObject({ does: "released", due: play.now });
+    play.acquire();
+    expect(play.last?.publishes).toMatchObject([{ became: { state: "succeeded" } }]);
+  });
+
+  test("undone while the answer to the claim, its outcome, was on its way: the run is parked all the same", () => {
+    const play = refunding();
+    play.word("refund", other, "undone");
+    play.claimed("refund", done({ id: "re-9" }));
+    expect(play.review?.reason).toBe("intent_undone");
+    expect(play.ordered).toEqual([]);
+    expect(play.run.inbox).toEqual([]);
+  });
+
+  test("told while the answer that it is busy was on its way, it asks again at once", () => {
+    const play = refunding();
+    play.word("refund", other, "succeeded");
+    play.claimed("refund", busy());
+    expect(play.last?.claims).toHaveLength(1);
+    expect(play.run.inbox).toEqual([]);
+  });
+
+  test("a word about an owner that the answer does not name is forgotten, and so is one for a driver that is gone", () => {
+    const play = refunding();
+    play.word("refund", "r8#1.1", "undone");
+    play.claimed("refund", mine);
+    expect(play.ordered).toEqual(["refund"]);
+    expect(play.run.inbox).toEqual([]);
+    const next = refunding();
+    next.word("refund", other, "undone");
+    next.takeOver();
+    next.claimed("refund", mine);
+    expect(next.ordered).toEqual(["refund"]);
+    expect(next.run.inbox).toEqual([]);
+  });
+});
+
+test("what did not happen and was left by the machine frees its intent", () => {
+  const config = {
+    initial: "one",
+    states: {
+      one: { invoke: { src: "refund", onDone: "two" }, on: { GO: "two" } },
+      two: { invoke: { src: "mail", onDone: "end" } },
+      end: { type: "final" },
+    },
+  };
+  const play = new Play(played(config, [call("refund", refund), call("mail")], { events: ["GO"] }));
+  play.claimed("refund", mine);
+  play.event("GO");
+  play.answer("refund", refused());
+  expect(play.last?.publishes).toMatchObject([{ became: { state: "not_applied" } }]);
 });

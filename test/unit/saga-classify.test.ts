@@ -145,8 +145,11 @@ describe("classifyHttp on the errors of undici inside fetch", () => {
   test("an abort in the middle of a body: unknown", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
     const url = await listen(createServer((socket) => socket.once("data", () => socket.write(head))));
-    const response = await fetch(url, { ...post, signal: AbortSignal.timeout(30) });
-    const error = await errorOf(response.text());
+    const controller = new AbortController();
+    const response = await fetch(url, { ...post, signal: controller.signal });
+    const body = errorOf(response.text());
+    controller.abort(new DOMException("too slow", "TimeoutError"));
+    const error = await body;
     expect(classifyHttp(error)).toEqual({ knowledge: "unknown", code: "TimeoutError", retryAfterMs: null });
   });
 

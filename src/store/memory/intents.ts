@@ -2,6 +2,7 @@
 import type {
   ClaimIntentAnswer,
   ClaimIntentCommand,
+  IntentWord,
   PublishIntentAnswer,
   PublishIntentCommand,
 } from "../../core/index.ts";
@@ -110,7 +111,10 @@ export function publishIntent(
 ): PublishIntentAnswer {
   assertIntentOwner(owner);
   const known = keptOf(intents, member, now);
-  if (known === null) return { answer: "FENCED" };
+  if (known === null) {
+    if (isFreeing(became.state)) intents.set(member, spent(owner, now, keepMs));
+    return { answer: "FENCED" };
+  }
   if (known.owner !== owner) {
     return known.freedBy === owner
       ? { answer: "DUP", ...listeners(known, known.generation - 1) }
@@ -125,6 +129,27 @@ export function publishIntent(
   known.outcome = became.state === "succeeded" ? JSON.stringify(became.outcome) : "";
   known.keptUntil = after(now, keepMs);
   return { answer: "OK", ...listeners(known, known.generation) };
+}
+
+function isFreeing(word: IntentWord): boolean {
+  return word !== "succeeded" && word !== "unknown";
+}
+
+/** Its claim has not come here, and is answered GONE if it still does. */
+function spent(owner: string, now: number, keepMs: number | null): Intent {
+  return {
+    state: "free",
+    generation: 0,
+    owner,
+    argsHash: "",
+    claimedAt: now,
+    until: null,
+    keptUntil: after(now, keepMs),
+    outcome: "",
+    freedBy: null,
+    waiters: new Set(),
+    reusers: new Map(),
+  };
 }
 
 function listeners({ waiters, reusers }: Intent, generation: number) {

@@ -157,6 +157,17 @@ export function intentContract(current: Current): void {
       expect(await claim(intent, "b")).toMatchObject({ answer: "BUSY", owner: "a", state: "claimed" });
     });
 
+    test.each(["withdrawn", "not_applied", "undone"] as const)(
+      "a claim that comes here only after its owner has published %s owns nothing, and keeps nobody waiting",
+      async (state) => {
+        const intent = anIntent();
+        expect(await publish(intent, "a", { state })).toMatchObject({ answer: "FENCED" });
+        expect(await claim(intent, "a")).toEqual({ answer: "GONE", now: epochMs });
+        expect(await claim(intent, "b")).toMatchObject({ answer: "MINE", generation: 1 });
+        expect(await claim(intent, "a")).toMatchObject({ answer: "BUSY", owner: "b" });
+      },
+    );
+
     test("what an owner published first stands; only undone follows succeeded", async () => {
       const intent = anIntent();
       await claim(intent, "a");
