@@ -15,6 +15,9 @@ export interface PlantedBug {
 const seeds = "test/simulation/seeds.test.ts";
 const lostReplies = "test/simulation/lost-replies.test.ts";
 const contract = "test/contract/store.memory.test.ts";
+const claims = "test/unit/core-claims.test.ts";
+const intents = "test/unit/core-intent-properties.test.ts";
+const tools = "test/unit/core-tools.test.ts";
 
 export const plantedBugs: readonly PlantedBug[] = [
   {
@@ -152,5 +155,41 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
     claimed: [seeds],
+  },
+  {
+    name: "sent-before-the-claim",
+    harm: "two runs make the effect that one intent stands for",
+    changes: [
+      {
+        file: "src/core/grant.ts",
+        find: 'if (side === "action" && needsClaim(row)) return claim(draft, row);',
+        replace: "if (needsClaim(row) && draft.rows.length === 0) return claim(draft, row);",
+      },
+    ],
+    claimed: [intents],
+  },
+  {
+    name: "freed-while-a-person-is-asked",
+    harm: "another run makes an effect that a person then has made here as well",
+    changes: [
+      {
+        file: "src/core/rows.ts",
+        find: "return told === null && !abandoned ? null : call.state;",
+        replace: "return abandoned || told !== undefined ? call.state : null;",
+      },
+    ],
+    claimed: [claims],
+  },
+  {
+    name: "tool-known-by-its-place",
+    harm: "an agent that is made again pays again",
+    changes: [
+      {
+        file: "src/core/tools.ts",
+        find: "const match = matchOf(step, ask);",
+        replace: "const match = matchOf(step, { ...ask, key: [ask.send, ask.key], intent: null });",
+      },
+    ],
+    claimed: [tools],
   },
 ];
