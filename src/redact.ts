@@ -3,9 +3,9 @@
  * comes from errors, probes and log lines, never for inputs, outputs or progress, which are the user's and kept as they are.
  *
  * Invariants: D1 linear: no rule can start twice over the same stretch, none tries a stretch in two ways. D2 masking twice
- * changes nothing more: a mask is masked as itself, and no rule ends where it would let another begin. D3 what is no credential
- * stays, and so does its name: a reader sees that there was one. D4 of a text longer than `maxChars` the rest is cut off,
- * unread: V8 gives up on patterns over some millions of characters.
+ * changes nothing more: a mask is masked as itself, and no rule ends where it would let another begin. D3 what is no
+ * credential stays, and so does its name: a reader sees that there was one. D4 of a text longer than `maxChars` the rest is
+ * cut off, unread: V8 gives up on patterns over some millions of characters.
  */
 
 /** What stands in the place of a credential. */
