@@ -3,12 +3,14 @@
  * comes from errors, probes and log lines, never for inputs, outputs or progress, which are the user's and kept as they are.
  *
  * Invariants: D1 linear: no rule can start twice over the same stretch, none tries a stretch in two ways. D2 masking twice
- * changes nothing more: no rule matches the mask, and none ends where it would let another begin. D3 what is no credential
- * stays, and so does its name: a reader sees that there was one.
+ * changes nothing more: a mask is masked as itself, and no rule ends where it would let another begin. D3 what is no
+ * credential stays, and so does its name: a reader sees that there was one. D4 of a text longer than `maxChars` the rest is
+ * cut off, unread: V8 gives up on patterns over some millions of characters.
  */
 
 /** What stands in the place of a credential. */
 const mask = "[redacted]";
+const maxChars = 100_000;
 
 const secretName =
   "(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|token|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|authorization|credentials?)";
@@ -43,7 +45,7 @@ const rules: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 
 /** The text, with what looks like a credential masked. */
 export function redact(text: string): string {
-  let shown = text;
+  let shown = text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`;
   for (const [pattern, replacement] of rules) shown = shown.replace(pattern, replacement);
   return shown;
 }

@@ -103,6 +103,6 @@ function stepLog({ sink, run, step, operationId }: ContextParts): StepLog {
   const at =
     (level: StepLine["level"]) =>
     (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
-      sink({ level, message: redact(message), facts, run, step, operationId });
+      sink({ level, message: redact(String(message)), facts, run, step, operationId });
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }

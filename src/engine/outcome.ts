@@ -25,8 +25,6 @@ export type OutcomeFact = Extract<DriverFact, { type: "result" | "probed" }>;
 export type AbortCause = "timeout" | "aborted";
 
 const maxMessageChars = 2_000;
-/** What comes after it in a longer text is not looked at. */
-const maxCharsRead = 100_000;
 
 /** The action resolved with `value`. */
 export function actionResult(step: StepSpec, value: unknown, maxPayloadBytes: number): CallResult {
@@ -96,7 +94,7 @@ export function messageOf(error: unknown): string {
 
 /** As it is stored and shown. */
 export function shown(message: string): string {
-  const text = redact(message.slice(0, maxCharsRead));
+  const text = redact(message);
   return text.length <= maxMessageChars ? text : `${text.slice(0, maxMessageChars)}…`;
 }
 

@@ -34,7 +34,7 @@ export async function findOut<Answer>(
         retryAfterMs: (busy.until ?? busy.now) - busy.now,
       });
     case "cannot_tell":
-      throw unknown(call, busy, `recover cannot tell${said.reason === null ? "" : `: ${redact(said.reason)}`}`);
+      throw unknown(call, busy, `recover cannot tell${said.reason === null ? "" : `: ${redact(String(said.reason))}`}`);
     default:
       throw unknown(call, busy, "recover answered none of happened(), absent(), cannotTell()");
   }

@@ -71,7 +71,7 @@ describe("what a run was handed over", () => {
     );
   });
 
-  test("R078 belongs to a structure: another one is refused by what differs, and the run says what it waits for", async () => {
+  test("R078 R098 belongs to a structure: another one is refused by what differs, and the run says what it waits for", async () => {
     const changed = saga("parcel", { version: 1, input: Id, events })
       .step(keyed("pack"), toId)
       .step(keyed("send"), toId)
@@ -99,9 +99,45 @@ describe("what a run was handed over", () => {
     await run.signal("GO", {});
     await run.result({ timeout: "20s" });
     await here.prove(
-      "R078",
+      ["R078", "R098"],
       { top, sagas, runs: ["r1"] },
       { checks: ["named what differs, and what to do"], refusal: { code: "STRUCTURE_CHANGED", message } },
+    );
+  });
+
+  test("R077 of a version that a worker has not goes back untouched, said once; a worker with both versions finishes it", async () => {
+    const next = saga("parcel", { version: 2, input: Id, events })
+      .step(keyed("pack"), toId)
+      .step(keyed("send"), toId)
+      .build();
+    const top = open([parcel, next]);
+    const old = await top.worker({ sagas: [parcel] });
+    const run = await top.client.start(parcel, { id: "r1" }, { id: "r1" });
+    await until(async () => isWaiting(await run.get()));
+    await old.stop();
+    const settings = { sweepMs: 50, shutdownMs: 3_000 };
+    const without = await top.worker({ sagas: [next], settings });
+    const before = [await run.ledger(), await run.log()];
+    await run.signal("GO", {});
+    const fence = () => here.redis.ask("HGET", `{reprise:${top.namespace}:0}:run:default:r1`, "f");
+    const taken = Number(await fence());
+    await until(async () => Number(await fence()) >= taken + 2);
+    expect([await run.ledger(), await run.log()]).toEqual(before);
+    const unserved = top.facts.filter(({ fact }) => fact === "unserved");
+    expect(unserved).toEqual([{ fact: "unserved", run: { tenant: "default", id: "r1" }, saga: "parcel", version: 1 }]);
+    const newer = await top.client.start(next, { id: "r2" }, { id: "r2" });
+    await newer.result({ timeout: "20s" });
+    const both = await top.worker({ settings });
+    await without.stop();
+    await run.result({ timeout: "60s" });
+    expect((await run.ledger()).map(({ call }) => [call.state, call.attempt, call.interruptions])).toEqual(
+      Array(2).fill(["succeeded", 1, 0]),
+    );
+    expect(top.world.service("send").counts()).toEqual({ arrivals: 2, effects: 2 });
+    await here.prove(
+      "R077",
+      { top, sagas: [parcel, next], runs: ["r1", "r2"] },
+      { checks: [`handed back twice with 0 attempts, said once; ${both.id} went on`] },
     );
   });
 

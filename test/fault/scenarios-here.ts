@@ -33,7 +33,7 @@ export class Here {
 
   /** World, store and client agree about these runs, and evidence is left for the scenario. */
   async prove(
-    id: string,
+    id: string | readonly string[],
     { top, sagas, runs }: { readonly top: Top; readonly sagas: readonly Saga[]; readonly runs: readonly string[] },
     seen: Pick<Observed, "killed" | "checks" | "refusal">,
   ): Promise<void> {

@@ -38,6 +38,25 @@ describe("a run that somebody has", () => {
     await here.prove("R086", { top, sagas, runs: ["r1"] }, { checks: ["called once, under fence 1 for three leases"] });
   });
 
+  test("R075 refuses a signal that comes before it, by name, and applies one that comes after its start once", async () => {
+    const top = open();
+    await top.worker({ settings });
+    const sender = top.replica();
+    const send = () => sender.run("r1", { saga: parcel }).signal("GO", {}, { id: "paid-1" });
+    const error: unknown = await send().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "RUN_NOT_FOUND", details: { tenant: "default", id: "r1" } });
+    const run = await top.client.start(parcel, { id: "r1" }, { id: "r1" });
+    await until(async () => isWaiting(await run.get()));
+    expect(top.world.service("send").counts()).toEqual({ arrivals: 0, effects: 0 });
+    expect([await send(), await send()]).toEqual(["accepted", "duplicate"]);
+    await run.result({ timeout: "20s" });
+    expect((await run.log()).flatMap(({ taken }) => taken).filter(({ what }) => what === "event")).toHaveLength(1);
+    expect(top.world.service("send").counts()).toEqual({ arrivals: 1, effects: 1 });
+    const refusal = { code: "RUN_NOT_FOUND", message: String((error as Error).message) };
+    const checks = ["refused before the start and kept nowhere, accepted and applied once after it"];
+    await here.prove("R075", { top, sagas, runs: ["r1"] }, { checks, refusal });
+  });
+
   test("R114 takes a signal at once and applies it later: nobody who sends one waits for a lease", async () => {
     const top = open();
     await top.worker({ settings });

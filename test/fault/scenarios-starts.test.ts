@@ -3,11 +3,13 @@
  * job that the queue does not take keeps no run from going on.
  */
 import { setTimeout as pass } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { saga, stepsFor } from "../../src/index.ts";
+import { createClient, saga, stepsFor } from "../../src/index.ts";
 import { lanePrefix, poolQueue } from "../../src/queue/jobs.ts";
+import { loadScripts } from "../../src/store/scripts.ts";
 import { FakeWorld, type WorldClient, worldClient } from "../../src/testing/index.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/top.ts";
 import { Here, isFull } from "./scenarios-here.ts";
 
@@ -112,6 +114,30 @@ describe("a start", () => {
     await Promise.all(starts.map(async (run) => (await run).result({ timeout: "20s" })));
     expect(top.world.service("tickets").counts()).toEqual({ arrivals: 1, effects: 1 });
     await here.prove("R033", { top, sagas, runs: ["r1"] }, { checks: ["three starts, one ticket"] });
+  });
+
+  test("R118 whose connection is cut before it is answered, and that is made again, is one run", async () => {
+    const top = open();
+    await top.serve();
+    const proxy = await startTcpProxy({ target: { host: here.redis.host, port: here.redis.port } });
+    onTestFinished(() => proxy.close());
+    const caller = () => createClient({ ...here.place, redis: proxy.url, namespace: top.namespace, sagas });
+    const callers = [caller(), caller()] as const;
+    onTestFinished(() => Promise.all(callers.map((client) => client.close())).then(() => undefined));
+    const { sha } = loadScripts().create;
+    await top.client.start(order, { id: "r0" }, { id: "r0" }); // from now on the server knows the script
+    const cut = proxy.dropReply(({ words }) => words.includes(sha), { times: 1 });
+    const first = callers[0].start(order, { id: "r1" }, { id: "r1" });
+    await cut.hit;
+    const again = callers[1].start(order, { id: "r1" }, { id: "r1" });
+    const outcomes = await Promise.allSettled([first, again]);
+    expect(outcomes[1]).toMatchObject({ status: "fulfilled", value: { id: "r1" } });
+    const ids = ["r0", "r1"];
+    await Promise.all(ids.map((id) => top.client.run(id).result({ timeout: "20s" })));
+    expect((await top.client.list()).runs.map(({ id }) => id).toSorted()).toEqual(ids);
+    expect([cut.hits, top.world.service("tickets").counts()]).toEqual([1, { arrivals: 2, effects: 2 }]);
+    const checks = [`its answer lost (${outcomes[0].status}), started again: one run, one ticket`];
+    await here.prove("R118", { top, sagas, runs: ids }, { checks });
   });
 
   test("R083 of another saga under an id that is taken is refused, and the run that has it goes on", async () => {

@@ -55,10 +55,11 @@ describe("the environment", () => {
         REPRISE_SHARDS: "0",
         REPRISE_QUEUES: "gpu",
         REPRISE_NAMESPACE: "a}b",
-        REPRISE_ARTIFACTS: "somewhere",
+        REPRISE_ARTIFACTS: "ftp://me:hunter2@somewhere",
       }),
     );
     expect(problems).toHaveLength(5);
+    expect(problems.join()).toContain("ftp://[redacted]@somewhere");
     for (const name of [
       "REPRISE_LEASE",
       "REPRISE_SHARDS",

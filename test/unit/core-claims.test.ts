@@ -187,10 +187,13 @@ describe("an intent before its effect", () => {
   test("an intent that cannot be computed is a defect before anything is sent", () => {
     const broken = refunding({
       intent: () => {
-        throw new Error("no charge");
+        throw new Error("no charge, token=abc");
       },
     });
-    expect(broken.review).toMatchObject({ reason: "defect", message: expect.stringContaining("no charge") });
+    expect(broken.review).toMatchObject({
+      reason: "defect",
+      message: expect.stringContaining("no charge, token=[redacted]"),
+    });
     expect(refunding({ intent: () => null }).review?.message).toContain("null");
     expect(refunding({ intent: () => new Map() }).review?.message).toContain("not JSON");
   });

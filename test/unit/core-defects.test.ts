@@ -197,6 +197,17 @@ describe("a throw in the saga's own code", () => {
     expect(play.taken()).toContainEqual({ what: "refused", note: expect.stringContaining("a bug") });
   });
 
+  test("is told without the credentials that its message holds", () => {
+    const play = throwing({
+      guard: () => {
+        throw new Error("a bug near token=abc");
+      },
+    });
+    play.answer("a", ok());
+    expect(JSON.stringify([play.run, play.taken()])).toContain("a bug near token=[redacted]");
+    expect(JSON.stringify([play.run, play.taken()])).not.toContain("abc");
+  });
+
   test("on a failure keeps that as well, and retry calls nothing", () => {
     const play = throwing({ guard });
     play.answer("a", refused());
@@ -397,6 +408,15 @@ describe("attributes", () => {
       played(machine, [call("a")], { attributes: ({ context }: { context: { n: number } }) => ({ n: context.n }) }),
     );
     expect(play.run.record.attributes).toEqual({ n: 7 });
+  });
+
+  test("that throw are told without the credentials that their message holds", () => {
+    const play = new Play(
+      saga(() => {
+        throw new Error("a bug near token=abc");
+      }),
+    );
+    expect(play.review).toMatchObject({ message: "attributes: a bug near token=[redacted]" });
   });
 
   test.each([

@@ -295,6 +295,11 @@ describe("a request that was interrupted", () => {
 
   test.each([
     ["cannot tell", () => cannotTell("the ledger is down"), "recover cannot tell: the ledger is down"],
+    [
+      "says a credential",
+      () => cannotTell("Bearer abc was refused"),
+      "recover cannot tell: Bearer [redacted] was refused",
+    ],
     ["throws", () => Promise.reject(new Error("timeout")), "recover failed"],
     ["answers nonsense", () => ({ answer: "perhaps" }) as never, "recover answered none of"],
   ])("stays unknown when recover %s", async (_, recover, why) => {

@@ -143,6 +143,12 @@ test("a hostile text of 100 kB costs no more than a harmless one of that size, g
   }
 });
 
+test("a text of any length leaves a bounded one", () => {
+  const text = `token="${"a".repeat(20_000_000)}`;
+  expect(redact(text)).toBe('token="[redacted]');
+  expect(redact("a".repeat(200_000))).toBe(`${"a".repeat(100_000)}…`);
+});
+
 test("as a replacer of JSON it masks texts, and whatever is called like a credential", () => {
   const facts = {
     n: 1,

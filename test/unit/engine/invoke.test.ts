@@ -80,6 +80,20 @@ function setup(
 
 const resultOf = (fact: OutcomeFact | undefined) => (fact?.type === "result" ? fact.result : fact);
 
+test("a line of its log holds no credential, and a line that is no text harms nobody", async () => {
+  const { begin, outcomes, lines, clock } = setup({
+    action: ({ log }) => {
+      log.warn("refused: Bearer abc");
+      log.error(new Error("token=abc") as never);
+      return { id: "x" };
+    },
+  });
+  begin();
+  await clock.advance(1);
+  expect(lines).toEqual(["refused: Bearer [redacted]", "Error: token=[redacted]"]);
+  expect(outcomes).toMatchObject([{ result: { kind: "succeeded" } }]);
+});
+
 test("user code sees decoded input, its operation id, attempt, run, services, a signal and a log", async () => {
   const seen: ActionContext<{ at: Date }>[] = [];
   const action = (context: ActionContext<{ at: Date }>) => {

@@ -130,6 +130,44 @@ describe("an action that throws", () => {
   });
 });
 
+describe("what looks like a credential is masked in", () => {
+  const masked = "no: Bearer [redacted]";
+  const text = "no: Bearer abc123";
+
+  test.each<[string, () => unknown]>([
+    ["the message and code of a word of ours", () => thrown(() => fail(text, { code: "sk_live_abc" }))],
+    ["those of any error", () => Object.assign(new Error(text), { code: "sk_live_abc" })],
+    ["those of what is no error", () => ({ message: text, code: "sk_live_abc" })],
+    [
+      "those of a word of ours whose code is no text",
+      () => thrown(() => fail(text, { code: ["sk_live_abc"] as never })),
+    ],
+  ])("%s", (_what, error) => {
+    expect(thrownResult(error(), null)).toMatchObject({ message: masked, code: "[redacted]" });
+  });
+
+  test("a text that is thrown, and one whose secret lies where it is cut", () => {
+    expect(thrownResult(text, null)).toMatchObject({ message: masked });
+    const cut = thrownResult(new Error(`${"x".repeat(1_990)} Bearer ${"Q".repeat(20)}`), null);
+    expect(JSON.stringify(cut)).not.toContain("QQ");
+  });
+
+  test("the reason of a probe, whatever it is", () => {
+    const probe: CallOrder = { ...order, kind: "probe" };
+    expect(probeFact(probe, charge, cannotTell(text), limit)).toMatchObject({ note: masked });
+    expect(probeFact(probe, charge, cannotTell(7 as never), limit)).toMatchObject({ note: "7" });
+  });
+
+  test("what a schema throws, but not in the output itself", () => {
+    const output = z.string().refine(() => {
+      throw new Error(text);
+    });
+    const strict = { ...charge, output } as StepSpec;
+    const result = { kind: "unusable", output: text, problem: masked };
+    expect(actionResult(strict, text, limit)).toEqual(result);
+  });
+});
+
 test("a function that ignores its signal leaves an unknown outcome", () => {
   expect(leftBehind(order, "timeout")).toMatchObject({ kind: "unknown", reason: "timeout", final: false });
   expect(leftBehind(order, "aborted")).toMatchObject({ kind: "unknown", reason: "error", code: "aborted" });
