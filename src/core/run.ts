@@ -154,6 +154,8 @@ export interface RowTool {
   readonly match: string;
   /** How often it was asked for; all but the first were absorbed. */
   readonly asks: number;
+  /** Digest of what the action asks, where a person has given the call another input since. */
+  readonly asked?: string;
 }
 
 /** One invocation of a step: a ledger row. */

@@ -50,7 +50,7 @@ export function toolAnswer(run: Run, tool: StepSpec, ask: ToolAsk, isStopping: b
     const why = reasonNotToGoOn(record, isStopping);
     return why === null ? { is: "pending" } : { is: "suspended", why };
   }
-  if (hashOf(row.input) !== hashOf(ask.input)) return { is: "refused", message: otherArguments(row) };
+  if (!isAskedSo(row, hashOf(ask.input))) return { is: "refused", message: otherArguments(row) };
   return answerOf(row, reasonNotToGoOn(record, isStopping));
 }
 
@@ -82,6 +82,11 @@ function matchOf(step: StepSpec, { ask, tool, key, intent, input }: ToolAsk): st
   const business = declared?.ok ? declared.value : intent;
   if (business !== null) return hashOf(["intent", tool, business]);
   return key === null ? ask : hashOf(["key", tool, key]);
+}
+
+/** Are these its arguments: those it is called with, or those that the action knows of? */
+function isAskedSo({ tool, input }: Row, args: string): boolean {
+  return tool?.asked === args || hashOf(input) === args;
 }
 
 function count(draft: Draft, { seq, tool }: Row): void {

@@ -274,7 +274,8 @@ function changeInput(draft: Draft, place: Place, input: Json): Problem {
     countChange(draft, row.input, input);
   }
   // How far it had come was said of the old input.
-  patchRow(draft, place.seq, place.side === "action" ? { input, progress: null } : { undo: { ...undo, input } });
+  const tool = row.tool && { ...row.tool, asked: row.tool.asked ?? hashOf(row.input) };
+  patchRow(draft, place.seq, place.side === "action" ? { input, tool, progress: null } : { undo: { ...undo, input } });
   return null;
 }
 

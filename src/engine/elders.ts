@@ -6,7 +6,7 @@
  * process meets were there before it: it leaves nothing.
  */
 import type { RunRecord, RunRef } from "../core/index.ts";
-import { type EngineContext, trouble } from "./context.ts";
+import { type EngineContext, trouble, untilAnswered } from "./context.ts";
 
 /** Leases for which a run is left: one of the older world may just have been taken when it was written. */
 const leasesLeft = 2;
@@ -38,7 +38,8 @@ export class Elders {
     this.#until = now + leasesLeft * settings.leaseMs;
     const message = `the store was restarted or is another one: what others may know more of is left for ${leasesLeft} leases`;
     trouble(this.#context, "store", new Error(message));
-    this.#restartedAt = await store.now();
+    const sent = await untilAnswered(this.#context, "store", () => store.now());
+    if (sent !== null) this.#restartedAt = sent.answer;
   }
 
   /** For how many ms the run is left; 0: it may be driven. */

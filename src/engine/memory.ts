@@ -43,6 +43,8 @@ export class Memory {
   readonly #runs = new Map<string, Run>();
   #weight = 0;
   #comparing: Promise<void> | null = null;
+  /** A connection was opened since the comparison under way began. */
+  #isAsked = false;
 
   constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>, giveUp: (run: RunRef) => Promise<void>) {
     this.#context = context;
@@ -92,12 +94,20 @@ export class Memory {
     if (mark !== undefined) this.#context.background(this.#check(mark));
   }
 
-  /** Asks the store about everything that is remembered; one that is under way is waited for. */
+  /** Asks the store about everything that is remembered; once more where that is under way, perhaps with another server. */
   compare(): Promise<void> {
-    this.#comparing ??= this.#compareAll().finally(() => {
+    this.#isAsked = true;
+    this.#comparing ??= this.#compareWhileAsked().finally(() => {
       this.#comparing = null;
     });
     return this.#comparing;
+  }
+
+  async #compareWhileAsked(): Promise<void> {
+    while (this.#isAsked) {
+      this.#isAsked = false;
+      await this.#compareAll();
+    }
   }
 
   async #compareAll(): Promise<void> {

@@ -165,5 +165,46 @@ export const impatientSaga = saga("impatient", { version: 1, input: Order }).mac
   }),
 );
 
+/** All runs of a simulation have the same bill to pay. */
+const payBill = step("payBill", {
+  input: z.object({ id: z.string() }),
+  output: Ref,
+  effect: "keyed",
+  intent: ({ input }) => ["bill", input.id],
+  action: (c) => c.services.call("charge", c.input, c),
+  probe: async (c) => {
+    const found = await c.services.find("charge", c);
+    return found === undefined ? absent() : happened(found);
+  },
+  compensate: async (c) => void (await c.services.undo("charge", c.output, c)),
+  ...quick,
+});
+
+export const billedSaga = saga("billed", { version: 1, input: Order })
+  .step(reserveStock, ({ input }) => ({ id: input.id }))
+  .step(payBill, () => ({ id: "the bill" }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.refuse }))
+  .build();
+
+/** Asks for its tools, for one of them twice, and goes on with what they gave. */
+const assist = step("assist", {
+  input: z.object({ id: z.string() }),
+  effect: "none",
+  uses: { reserveStock, payBill, pickParcel },
+  action: async ({ input, tools }) => {
+    const reserve = () => tools.reserveStock(input, { key: 0 });
+    await Promise.all([reserve(), tools.payBill({ id: "the bill" }), reserve()]);
+    await tools.pickParcel(input, { key: "parcel" });
+  },
+  ...quick,
+  timeout: "60s",
+});
+
+export const assistedSaga = saga("assisted", { version: 1, input: Order })
+  .step(assist, ({ input }) => ({ id: input.id }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.refuse }))
+  .build();
+
 export const simSagas = [orderSaga, fanSaga, waitSaga, impatientSaga];
-export const simSpecs: readonly SagaSpec[] = simSagas.map((each) => each.spec);
+export const sharedSagas = [billedSaga, assistedSaga];
+export const simSpecs: readonly SagaSpec[] = [...simSagas, ...sharedSagas].map((each) => each.spec);

@@ -18,7 +18,7 @@ import {
   type VerbCommand,
 } from "../../src/core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
-import { fail, structureOf } from "../../src/saga/index.ts";
+import { fail, type Saga, structureOf } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
@@ -28,7 +28,7 @@ import { type CheckReport, type ClientEvent, check } from "../support/checker.ts
 import { losingArtifacts } from "./losing-artifacts.ts";
 import { type FaultRates, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
-import { type Service, type SimServices, simSagas, simSpecs } from "./sagas.ts";
+import { type Service, type SimServices, sharedSagas, simSagas, simSpecs } from "./sagas.ts";
 
 const namespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
@@ -62,6 +62,8 @@ export interface SeedOptions {
   readonly meddling?: boolean;
   /** Are values kept as artifacts, and lost, damaged and out of reach now and then while faults last? */
   readonly losing?: boolean;
+  /** Do runs want one effect together, and use tools? */
+  readonly sharing?: boolean;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
 }
@@ -119,15 +121,17 @@ class Simulation {
     SimProcess,
     { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
   >();
+  readonly #sagas: readonly Saga[];
   readonly #isMeddled: boolean;
   #faulty = true;
   #births = 0;
 
-  constructor({ seed, trace, meddling, losing = false, ...instead }: SeedOptions) {
+  constructor({ seed, trace, meddling, losing = false, sharing = false, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
     this.#whim = new Random(~seed);
+    this.#sagas = sharing ? sharedSagas : simSagas;
     this.#isMeddled = meddling ?? seed % 2 === 1;
     this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
@@ -163,8 +167,18 @@ class Simulation {
       client: this.#client,
     });
     this.#world.close();
-    const violations = [...restless, ...report.violations];
+    const violations = [...restless, ...report.violations, ...(this.#sagas === sharedSagas ? this.#paidTwice() : [])];
     return { seed: this.#seed, derived: this.#drawn, check: report, deaths: this.#deaths, violations };
+  }
+
+  /** The bill is paid at most once at a time, whoever pays it. */
+  #paidTwice(): readonly string[] {
+    const paid = new Set<string>();
+    return this.#world.entries().flatMap(({ kind, service, operationId: id, at }) => {
+      if (kind === "effect" && service === "charge") paid.add(id);
+      if (kind === "effect" && service === "undo-charge") paid.delete(id.slice(0, -"/undo".length));
+      return paid.size > 1 ? [`N1: ${[...paid].join(" and ")} at ${at}`] : [];
+    });
   }
 
   // ---- processes
@@ -176,7 +190,7 @@ class Simulation {
     const process = new SimProcess(name, this.#clock, this.#random, rates, (dead, where) => this.#buried(dead, where));
     const worker = engineWorker(this.#parts(process, name), {
       namespace,
-      sagas: simSagas,
+      sagas: this.#sagas,
       pools: ["default"],
       queues: [],
       concurrency: 5,
@@ -335,7 +349,7 @@ class Simulation {
   // ---- the client
 
   #startLater(n: number): void {
-    const saga = this.#random.pick(simSagas);
+    const saga = this.#random.pick(this.#sagas);
     const run = { tenant: "t", id: `r${n}` };
     const input = { id: run.id, refuse: this.#random.chance(0.35) };
     this.#clock.after(this.#random.between(0, 3_000), () => void this.#start(saga, run, input));
@@ -364,11 +378,7 @@ class Simulation {
     await this.#send(run, "event:bad", "client", { type: "event", event: "BAD", payload: {} });
   }
 
-  async #start(
-    saga: (typeof simSagas)[number],
-    run: RunRef,
-    input: { readonly id: string; readonly refuse: boolean },
-  ): Promise<void> {
+  async #start(saga: Saga, run: RunRef, input: { readonly id: string; readonly refuse: boolean }): Promise<void> {
     const now = epochMs + this.#clock.monotonicMs();
     const hash = hashOf(structureOf(saga));
     const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority: 0, now, startAt: now });

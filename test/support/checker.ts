@@ -244,18 +244,25 @@ function wasLeft({ log }: Book, seq: number): boolean {
   return log.some((entry) => entry.taken.some(isLeft));
 }
 
-/** Undone in reverse of the order in which they happened, where the rows are not of sibling regions. */
+/**
+ * Undone in reverse of the order in which they happened, where the rows are not of sibling regions. Of tools that one action
+ * asked for side by side neither came first.
+ */
 function checkOrder(w: Witnesses, book: Book, all: ReadonlyMap<string, Seen>, say: Complain): void {
   const pairs = book.rows.flatMap((row) => {
-    const did = all.get(operationId(w.namespace, book.ref, row))?.effects[0];
+    const seen = all.get(operationId(w.namespace, book.ref, row));
+    const did = seen?.effects[0];
     const undid = all.get(operationId(w.namespace, book.ref, row, "undo"))?.effects[0];
-    return did === undefined || undid === undefined || row.abandoned ? [] : [{ row, did: did.n, undid: undid.n }];
+    const came = seen?.arrivals[0]?.n ?? 0;
+    return did === undefined || undid === undefined || row.abandoned ? [] : [{ row, came, did: did.n, undid: undid.n }];
   });
   for (const a of pairs) {
     for (const b of pairs) {
       const apart = a.row.region.join() !== b.row.region.join();
-      // Of a run that went back to a savepoint, what came later had not happened yet.
-      if (!apart && a.did < b.did && b.did < a.undid && a.undid < b.undid && !wasLeft(book, b.row.seq))
+      const areTools = a.row.tool !== null && a.row.tool.parent === b.row.tool?.parent;
+      // Tools of one action may be side by side; of a run that went back to a savepoint, what came later was not there yet.
+      const isLater = a.did < (areTools ? b.came : b.did) && b.did < a.undid;
+      if (!apart && isLater && a.undid < b.undid && !wasLeft(book, b.row.seq))
         say("I8", `${a.row.step} was undone before ${b.row.step}`);
     }
   }

@@ -170,7 +170,27 @@ const billed = saga("billed", { version: 1, input: Order, events: { GO: z.object
   .step(approve)
   .build();
 
-export const sagas = { whole, timed, signalled, billed } as const;
+/** Uses tools of every class, one after the other, and asks for the last one once more, to be sure. */
+const agent = step("agent", {
+  input: Id,
+  output: z.object({ refs: z.array(z.string()) }),
+  effect: "none",
+  uses: { reserve, charge, pick },
+  action: async ({ input, tools }) => {
+    const made = [
+      await tools.reserve(input, { key: "seat" }),
+      await tools.charge(input, { key: "card" }),
+      await tools.pick(input, { key: "shelf" }),
+      await tools.pick(input, { key: "shelf" }),
+    ];
+    return { refs: made.map(({ ref }) => ref) };
+  },
+  ...bounds,
+});
+
+const assisted = saga("assisted", { version: 1, input: Order }).step(agent, toId).step(approve).build();
+
+export const sagas = { whole, timed, signalled, billed, assisted } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {

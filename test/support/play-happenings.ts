@@ -2,7 +2,7 @@
  * What may happen to a run that is played, as functions that a random script picks from: answers of every kind, takeovers,
  * time, verbs, late words. Where a thing cannot happen now, nothing does.
  */
-import { type CallResult, hasEnded, type Verb, type VerbCommand } from "../../src/core/index.ts";
+import { type CallResult, hasEnded, type Row, type Verb, type VerbCommand } from "../../src/core/index.ts";
 import type { Json } from "../../src/saga/index.ts";
 import {
   close,
@@ -86,6 +86,8 @@ export const happenings: readonly Happening[] = [
   decideAsked,
   decideAsked,
   remote,
+  askTool,
+  askTool,
   (play) => {
     if (play.held) play.tick();
     else play.acquire();
@@ -111,6 +113,30 @@ function late(play: Play, a: number, b: number): void {
   if (play.inFlight.get(`${side}:${row.seq}`)?.send === send || play.permits.has(row.seq)) return;
   const body = { type: "late", seq: row.seq, send, side, result: pick(lateResults, a + b) } as const;
   play.send(`late:${row.seq}:${send}:${side}`, body);
+}
+
+const asked: readonly (readonly [key: Json, input: Json])[] = [
+  ["one", { n: 1 }],
+  ["one", { n: 1 }],
+  ["one", { n: 2 }],
+  [0, { n: 1 }],
+  [["two", ""], {}],
+];
+
+/** An action that is out asks for one of its tools; what it was answered before is what it is answered now. */
+function askTool(play: Play, a: number, b: number): void {
+  const agents = [...play.inFlight.values()].filter(
+    ({ kind, seq }) => kind === "action" && usesOf(play, seq).length > 0,
+  );
+  if (agents.length === 0 || !play.held) return;
+  const { seq } = pick(agents, a);
+  const [key, input] = pick(asked, b);
+  const { step, occurrence } = play.run.rows[seq - 1] as Row;
+  play.ask(step, pick(usesOf(play, seq), a + b), { key, input }, occurrence);
+}
+
+function usesOf(play: Play, seq: number): readonly string[] {
+  return Object.keys(play.machine.saga.steps[play.run.rows[seq - 1]?.step ?? ""]?.uses ?? {});
 }
 
 /** An ended run is undone; sometimes it is asked for before. */

@@ -71,6 +71,9 @@ const rules = new Map<string, (checked: Checked) => boolean>([
     ({ decision, input }) =>
       decision.calls.some((order) => order.kind === "undo" && isOutOfOrder(order, decision.run, input)),
   ],
+  ["a request of an action is one row", ({ decision: { run } }) => isDoubled(run)],
+  ["what belongs to an action is over before its word counts", ({ decision: { run } }) => isToldEarly(run)],
+  ["what was reused is never undone", ({ decision: { run } }) => run.rows.some(isUndoneElsewhere)],
   ["a run that waits for nobody is due", ({ decision }) => isLost(decision)],
   ["what is held is under way or wanted", (checked) => isIdle(checked)],
   ["nothing stays due that was decided on", (checked) => isHot(checked)],
@@ -132,6 +135,22 @@ function isClaiming(row: Row | undefined, claim: number): boolean {
 function isUnowned({ kind, seq }: CallOrder, { rows }: Run): boolean {
   const intent = rows[seq - 1]?.intent ?? null;
   return kind === "action" && intent !== null && (intent.state !== "mine" || intent.said !== null);
+}
+
+function isDoubled({ rows }: Run): boolean {
+  const names = rows.flatMap(({ tool }) => (tool === null ? [] : [`${tool.parent} ${tool.match}`]));
+  return new Set(names).size < names.length;
+}
+
+function isToldEarly({ rows }: Run): boolean {
+  return rows.some(({ tool, told }) => {
+    const parent = tool === null ? undefined : rows[tool.parent - 1];
+    return told === null && (parent?.told === "outcome" || parent?.told === "failure");
+  });
+}
+
+function isUndoneElsewhere({ call, undo }: Row): boolean {
+  return call.state === "reused" && (undo?.call ?? null) !== null;
 }
 
 function isOffered(row: Row | undefined, send: number): boolean {

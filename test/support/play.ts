@@ -78,6 +78,8 @@ export class Play {
   /** All calls ordered so far, as `charge`, `undo charge`, `probe charge`. */
   readonly ordered: string[] = [];
   readonly orders: CallOrder[] = [];
+  /** What actions have asked for so far. */
+  readonly asks: ToolAsk[] = [];
   readonly permits = new Map<number, PermitState>();
   /** Step jobs offered so far, by step. */
   readonly offered: string[] = [];
@@ -189,6 +191,7 @@ export class Play {
       }
     }
     this.#apply(decision);
+    if (this.held) for (const ask of this.asks) this.#lookAtAsk(ask);
     this.#watch?.();
     return decision;
   }
@@ -231,6 +234,13 @@ export class Play {
     if (then === "hold") return;
     this.held = false;
     this.due = decision.wanted;
+  }
+
+  /** An action that is out waits only for what somebody goes on with. */
+  #lookAtAsk(ask: ToolAsk): void {
+    if (this.inFlight.get(`action:${ask.parent}`)?.send !== ask.send || this.toolAnswer(ask).is !== "pending") return;
+    const isOpen = this.run.rows.some(({ tool, told }) => tool?.parent === ask.parent && told === null);
+    if (!isOpen) throw new Error(`row ${ask.parent} waits for a tool that nobody goes on with`);
   }
 
   #order(order: CallOrder): void {
@@ -321,8 +331,8 @@ export class Play {
     return this.send(`intent:${seq}:1:${became}`, { type: "intent", seq, owner, became });
   }
   /** An action asks for a tool. */
-  ask(parent: string, tool: string, more: Partial<ToolAsk> = {}): ToolAsk {
-    const { seq, call } = this.row(parent);
+  ask(parent: string, tool: string, more: Partial<ToolAsk> = {}, occurrence = 1): ToolAsk {
+    const { seq, call } = this.row(parent, occurrence);
     this.#asks += 1;
     const ask = {
       ask: `a${this.#asks}`,
@@ -335,6 +345,7 @@ export class Play {
       ...more,
     };
     this.step({ type: "tool", ...ask });
+    this.asks.push(ask);
     return ask;
   }
   /** What the action is answered now. */

@@ -19,7 +19,43 @@ const leaf = (src: string, more: object = {}) => ({
   states: { x: { invoke: { src, onDone: "d", ...more } }, d: { type: "final" } },
 });
 
+const tools = {
+  look: call("look", { effect: "none" }),
+  mail: call("mail", { effect: "once", probe: true, onExhausted: "review" }),
+  pay: call("pay", { compensateIfUnknown: true }),
+  file: call("file", { effect: "idempotent", onAbandon: "keep" }),
+};
+
 const sagas: Readonly<Record<string, () => Saga>> = {
+  "an action with tools of every class": () =>
+    line([
+      call("a", { effect: "once" }),
+      call("agent", { effect: "none", uses: tools }),
+      call("b", { effect: "idempotent" }),
+    ]),
+  "actions with tools, side by side, left and begun again": () =>
+    played(
+      {
+        initial: "work",
+        states: {
+          work: {
+            type: "parallel",
+            states: { left: leaf("agent", { onError: "d" }), right: leaf("other") },
+            onDone: "after",
+            on: { GO: { target: "work", reenter: true } },
+            after: { 90000: "after" },
+          },
+          after: { tags: "savepoint", invoke: { src: "a", onDone: "end" }, on: { GO: "work" } },
+          end: { type: "final" },
+        },
+      },
+      [
+        call("agent", { effect: "none", uses: tools }),
+        call("other", { effect: "none", uses: { again: tools.mail, pay: tools.pay } }),
+        call("a", { onExhausted: "review" }),
+      ],
+      { events: ["GO"] },
+    ),
   "a line of every class": () =>
     line([
       call("a", { effect: "idempotent" }),

@@ -341,3 +341,21 @@ test("an action that the machine leaves takes its tools with it: what they did i
   expect(play.flying()).toContain("undo mail");
   expect(play.run.rows.every((row) => row.abandoned)).toBe(true);
 });
+
+test("what a person has mended is the answer to what the action asks, however often it asks it", () => {
+  const play = working({ mail: { onExhausted: "review", retry: { attempts: 1 } } });
+  play.ask("agent", "mail", to("ann"));
+  play.answer("mail", notApplied());
+  expect(play.review?.reason).toBe("exhausted");
+  for (const input of [{ to: "ann@b.org" }, { to: "ann@c.org" }]) {
+    play.verb(retry(input));
+    play.answer("mail", input.to === "ann@b.org" ? notApplied() : ok("m-1"));
+  }
+  const again = play.ask("agent", "mail", to("ann"));
+  expect(play.toolAnswer(again)).toEqual({ is: "output", output: { id: "m-1" } });
+  const repeated = play.ask("agent", "mail", { ...to("ann"), input: { to: "ann@c.org" } });
+  expect(play.toolAnswer(repeated)).toMatchObject({ is: "output" });
+  const other = play.ask("agent", "mail", { ...to("ann"), input: { to: "bob" } });
+  expect(play.toolAnswer(other)).toMatchObject({ is: "refused" });
+  expect(play.ordered).toEqual(["agent", "mail", "mail", "mail"]);
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { begin, hashOf, machineOf, type RunRecord } from "../../../src/core/index.ts";
+import type { EngineContext } from "../../../src/engine/context.ts";
+import { Elders } from "../../../src/engine/elders.ts";
+import { Memory } from "../../../src/engine/memory.ts";
+import { saga, step, structureOf } from "../../../src/saga/index.ts";
+import { benchTop, settings } from "./bench-top.ts";
+
+const look = step("look", { input: z.json(), effect: "none", action: () => null });
+const one = saga("one", { version: 1, input: z.json() })
+  .step(look, () => null)
+  .build();
+const lease = { leaseMs: settings.leaseMs, renewMs: 1 };
+
+function scene() {
+  const top = benchTop([one]);
+  const work: Promise<unknown>[] = [];
+  const asked: string[] = [];
+  const state = { isAway: false, isStopping: false, hold: Promise.resolve() };
+  const store = {
+    read: top.store.read.bind(top.store),
+    create: top.store.create.bind(top.store),
+    now: () => (state.isAway ? Promise.reject(new Error("away")) : top.store.now()),
+    log: async (...args: Parameters<typeof top.store.log>) => {
+      asked.push(args[0].id);
+      await state.hold;
+      if (state.isAway) throw new Error("away");
+      return await top.store.log(...args);
+    },
+  };
+  // What memory and elders use of a context.
+  const context = {
+    ...top.ports,
+    store,
+    settings,
+    isStopping: () => state.isStopping,
+    isOver: () => state.isStopping,
+    background: (one: Promise<unknown>) => void work.push(one),
+  } as unknown as EngineContext;
+  return { top, context, asked, state, work };
+}
+
+/** A run at its first revision, as the store has it or (`tale`) as it never was. */
+function runOf(id: string, now: number, tale = false) {
+  const run = { tenant: "default", id };
+  const hash = hashOf(structureOf(one));
+  const first = begin({ machine: machineOf(one.spec), hash, ...run, input: null, priority: 0, now, startAt: now });
+  const record: RunRecord = tale ? { ...first.record, revision: 4, logDigest: "never written" } : first.record;
+  // Only its time is read of a commit.
+  return { commit: { now } as never, run: { record, rows: [], inbox: [] }, ref: run };
+}
+
+describe("what a process remembers", () => {
+  test("is compared once more when a connection is opened in the middle of it: the server may be another one", async () => {
+    const { top, context, asked, state } = scene();
+    await top.start(one, null, "r1", { wake: false });
+    const memory = new Memory(
+      context,
+      () => Promise.resolve(),
+      () => Promise.resolve(),
+    );
+    const { commit, run } = runOf("r1", await top.store.now());
+    memory.keep(commit, run);
+    let release = () => {};
+    state.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const first = memory.compare();
+    const second = memory.compare();
+    expect(asked).toEqual(["r1"]);
+    release();
+    await Promise.all([first, second]);
+    expect(asked).toEqual(["r1", "r1"]);
+    await memory.compare();
+    expect(asked).toHaveLength(3);
+  });
+
+  test("is asked about again and again while the store is away, and no more when the worker stops", async () => {
+    const { top, context, asked, state } = scene();
+    await top.start(one, null, "r1", { wake: false });
+    const memory = new Memory(
+      context,
+      () => Promise.resolve(),
+      () => Promise.resolve(),
+    );
+    const { commit, run } = runOf("r1", await top.store.now());
+    memory.keep(commit, run);
+    state.isAway = true;
+    const compared = memory.compare();
+    await top.clock.advance(500);
+    expect(asked.length).toBeGreaterThan(1);
+    state.isStopping = true;
+    await top.clock.advance(500);
+    await compared;
+  });
+
+  test("a refused commit is a matter of one question where somebody else has simply taken the run over", async () => {
+    const { top, context, asked, work } = scene();
+    await top.start(one, null, "r1", { wake: false });
+    const advanced: string[] = [];
+    const memory = new Memory(
+      context,
+      async ({ id }) => void advanced.push(id),
+      () => Promise.resolve(),
+    );
+    const { commit, run, ref } = runOf("r1", await top.store.now());
+    memory.keep(commit, run);
+    memory.doubt(ref);
+    memory.doubt({ ...ref, id: "r2" });
+    await Promise.all(work);
+    expect([asked, advanced]).toEqual([["r1"], []]);
+    expect(memory.forgottenBy(run.record)).toBeNull();
+  });
+
+  test("a run of which the store has less is given up and driven until a commit has put it right", async () => {
+    const { top, context, work, state } = scene();
+    await top.start(one, null, "r1", { wake: false });
+    const done: string[] = [];
+    const { commit, run, ref } = runOf("r1", await top.store.now(), true);
+    const memory: Memory = new Memory(
+      context,
+      async () => {
+        done.push("driven");
+        if (done.length === 4) memory.keep(commit, run);
+      },
+      async () => void done.push("given up"),
+    );
+    memory.keep(commit, run);
+    await memory.compare();
+    await top.clock.advance(1_000);
+    await Promise.all(work);
+    expect(done).toEqual(["given up", "driven", "given up", "driven"]);
+    expect(memory.remembers(ref)).toBe(true);
+    expect(state.isStopping).toBe(false);
+  });
+
+  test("is limited: the oldest go first, whole runs before marks", async () => {
+    const { top, context } = scene();
+    const memory = new Memory(
+      context,
+      () => Promise.resolve(),
+      () => Promise.resolve(),
+    );
+    const now = await top.store.now();
+    for (let n = 0; n <= 20_000; n += 1) {
+      const { run, commit } = runOf("r", now, true);
+      memory.keep(commit, { ...run, record: { ...run.record, id: `r${n}` } });
+    }
+    expect(memory.remembers({ tenant: "default", id: "r0" })).toBe(false);
+    expect(memory.remembers({ tenant: "default", id: "r1" })).toBe(true);
+    const stored = { ...runOf("r", now).run.record, id: "r1" };
+    expect(memory.forgottenBy(stored)).toMatchObject({ revision: 4, run: null });
+    expect(memory.forgottenBy({ ...stored, id: "r20000" })?.run).not.toBeNull();
+  });
+});
+
+describe("after the store was restarted", () => {
+  test("older runs are left for two leases, but not those that were started since, nor those that are remembered", async () => {
+    const { top, context } = scene();
+    const elders = new Elders(context, ({ id }) => id === "mine");
+    await elders.met("first");
+    const old = runOf("old", await top.store.now()).run.record;
+    expect(elders.leftFor(old)).toBe(0);
+    await top.clock.advance(60_000);
+    await elders.met("second");
+    expect(elders.leftFor(old)).toBe(2 * lease.leaseMs);
+    expect(elders.leftFor({ ...old, id: "mine" })).toBe(0);
+    await top.clock.advance(1);
+    expect(elders.leftFor(runOf("new", await top.store.now()).run.record)).toBe(0);
+    await elders.met("first");
+    await top.clock.advance(2 * lease.leaseMs);
+    expect(elders.leftFor(old)).toBe(0);
+  });
+
+  test("that is so, too, where it could not say at once what time it is", async () => {
+    const { top, context, state } = scene();
+    const elders = new Elders(context, () => false);
+    await elders.met("first");
+    state.isAway = true;
+    const met = elders.met("second");
+    await top.clock.advance(1_000);
+    const old = runOf("old", await top.store.now()).run.record;
+    state.isAway = false;
+    await top.clock.advance(1_000);
+    await met;
+    await top.clock.advance(1_000);
+    expect(elders.leftFor(old)).toBeGreaterThan(0);
+    expect(elders.leftFor(runOf("new", await top.store.now()).run.record)).toBe(0);
+  });
+});
