@@ -11,6 +11,7 @@ local now = time(clock)
 local over = claim ~= '' and now + claim or ''
 
 local known = intent_at(intent, now)
+if known and call('HEXISTS', intent, 'x' .. owner) == 1 then return { 'GONE', now } end
 local is_free = not known or known.state == 'f'
 if not is_free and known.args ~= args then return { 'CONFLICT', now, known.owner, known.args } end
 if known and is_free and known.owner == owner then return { 'GONE', now } end

@@ -17,7 +17,13 @@ if not known then
   return { 'FENCED', now }
 end
 if known.owner ~= owner then
-  if known.freed_by ~= owner then return { 'FENCED', now } end
+  if known.freed_by ~= owner then
+    if became == 'f' or became == 'z' then
+      call('HDEL', intent, 'w' .. owner, 'r' .. owner)
+      listen(intent, 'x', owner, known.generation)
+    end
+    return { 'FENCED', now }
+  end
   local before = known.generation - 1
   return { 'DUP', now, before, listeners(intent, before) }
 end

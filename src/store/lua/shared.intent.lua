@@ -1,7 +1,8 @@
 -- Shared: an intent's hash, how long it is kept, and who listens.
 -- Intent hash: s state (c claimed, u unknown, d done, f free), g generation, o owner, a hash of the arguments, t claimed
 -- at, u claim is over at, e kept until, v outcome, l who freed the generation before: always all of them ('': none);
--- then w<name> of each waiter and r<name> of each reuser -> the generation it heard of.
+-- then w<name> of each waiter, r<name> of each reuser and x<name> of each claim that was given up unowned -> the
+-- generation it heard of.
 -- Invariant: what is no longer kept is not seen, whether or not Redis has removed it; only a write says anew how long.
 local intent_fields = 9
 
@@ -19,7 +20,7 @@ local function keep_intent(intent, now, keep, fields)
   if keep == '' then call('PERSIST', intent) else call('PEXPIREAT', intent, until_ms) end
 end
 
--- 1: it listens. 0: it does not, or there is no room.
+-- Beside the owner: a waiter, a reuser, or who gave up. 1: it is kept. 0: there is no room.
 local function listen(intent, role, name, generation)
   local is_new = call('HEXISTS', intent, role .. name) == 0
   if is_new and call('HLEN', intent) >= intent_fields + maxIntentListeners then return 0 end

@@ -24,6 +24,8 @@ export interface Intent {
   outcome: string;
   readonly freedBy: string | null;
   readonly waiters: Set<string>;
+  /** Claims that were given up unowned: one that is still on its way owns nothing. */
+  readonly gone: Set<string>;
   /** The generation each of them heard of. */
   readonly reusers: Map<string, number>;
 }
@@ -39,6 +41,7 @@ export function claimIntent(
 ): ClaimIntentAnswer {
   assertIntentOwner(command.owner);
   const known = keptOf(intents, member, now);
+  if (known?.gone.has(command.owner) === true) return { answer: "GONE" };
   if (known === null || known.state === "free") {
     if (known?.owner === command.owner) return { answer: "GONE" };
     return own(intents, member, command, now, known);
@@ -73,6 +76,7 @@ function own(
     outcome: "",
     freedBy: before?.state === "free" ? before.owner : null,
     waiters: before?.waiters ?? new Set(),
+    gone: before?.gone ?? new Set(),
     reusers: before?.reusers ?? new Map(),
   };
   claim.waiters.delete(owner);
@@ -116,9 +120,9 @@ export function publishIntent(
     return { answer: "FENCED" };
   }
   if (known.owner !== owner) {
-    return known.freedBy === owner
-      ? { answer: "DUP", ...listeners(known, known.generation - 1) }
-      : { answer: "FENCED" };
+    if (known.freedBy === owner) return { answer: "DUP", ...listeners(known, known.generation - 1) };
+    if (isFreeing(became.state)) giveUp(known, owner);
+    return { answer: "FENCED" };
   }
   const stands =
     known.state === "free" ||
@@ -129,6 +133,12 @@ export function publishIntent(
   known.outcome = became.state === "succeeded" ? JSON.stringify(became.outcome) : "";
   known.keptUntil = after(now, keepMs);
   return { answer: "OK", ...listeners(known, known.generation) };
+}
+
+function giveUp(known: Intent, owner: string): void {
+  known.waiters.delete(owner);
+  known.reusers.delete(owner);
+  if (hasRoom(known)) known.gone.add(owner);
 }
 
 function isFreeing(word: IntentWord): boolean {
@@ -148,6 +158,7 @@ function spent(owner: string, now: number, keepMs: number | null): Intent {
     outcome: "",
     freedBy: null,
     waiters: new Set(),
+    gone: new Set(),
     reusers: new Map(),
   };
 }
@@ -166,6 +177,6 @@ function after(now: number, ms: number | null): number | null {
   return ms === null ? null : now + ms;
 }
 
-function hasRoom({ waiters, reusers }: Intent): boolean {
-  return waiters.size + reusers.size < maxIntentListeners;
+function hasRoom({ waiters, reusers, gone }: Intent): boolean {
+  return waiters.size + reusers.size + gone.size < maxIntentListeners;
 }

@@ -205,6 +205,20 @@ export function intentContract(current: Current): void {
       expect(await claim(intent, "a.2")).toMatchObject({ answer: "MINE", generation: 2 });
     });
 
+    test("a claim held up on its way, after it was given up without the intent, owns nothing, whoever has it by then: GONE", async () => {
+      const intent = anIntent();
+      await claim(intent, "a");
+      await claim(intent, "b");
+      for (let n = 0; n < 2; n += 1) {
+        expect(await publish(intent, "b", { state: "withdrawn" })).toEqual({ answer: "FENCED", now: epochMs });
+      }
+      expect(await claim(intent, "b")).toEqual({ answer: "GONE", now: epochMs });
+      expect(await publish(intent, "a", { state: "not_applied" })).toMatchObject({ answer: "OK", waiters: [] });
+      expect(await claim(intent, "b")).toEqual({ answer: "GONE", now: epochMs });
+      expect(await claim(intent, "c")).toMatchObject({ answer: "MINE", generation: 2 });
+      expect(await claim(intent, "b")).toEqual({ answer: "GONE", now: epochMs });
+    });
+
     test("an outcome at the size limit comes back as it was, and of any kind of JSON", async () => {
       const large = { text: "ä\n€".repeat(Math.floor((maxOutcomeBytes - 11) / 7)) };
       expect(Buffer.byteLength(JSON.stringify(large))).toBeGreaterThan(maxOutcomeBytes - 8);
