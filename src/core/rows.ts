@@ -5,7 +5,7 @@
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
 import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
-import type { Call, IntentWord, Row, RunRef, Savepoint, UndoState } from "./run.ts";
+import type { Call, IntentWord, Row, RowIntent, RunRef, Savepoint, UndoState } from "./run.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
 export type Side = "action" | "undo";
@@ -108,9 +108,14 @@ export function intentOwner({ id }: Pick<RunRef, "id">, { seq, intent }: Row): s
 /** What the registry has still to hear about the claim of a row; `null`: nothing, or nothing yet. */
 export function wordOwed(row: Row): IntentWord | null {
   const { intent } = row;
-  if (intent === null || intent.claim === 0) return null;
+  if (intent === null || intent.claim === 0 || isFreed(intent)) return null;
   const word = wordOf(row);
   return word === intent.said ? null : word;
+}
+
+/** What its owner published first stands: an effect that turns up after it is no longer the registry's matter. */
+function isFreed({ said }: RowIntent): boolean {
+  return said === "not_applied" || said === "withdrawn" || said === "undone";
 }
 
 function wordOf({ intent, call, undo, told, abandoned }: Row): IntentWord | null {

@@ -579,3 +579,18 @@ test("what did not happen and was left by the machine frees its intent", () => {
   play.answer("refund", refused());
   expect(play.last?.publishes).toMatchObject([{ became: { state: "not_applied" } }]);
 });
+
+test("an effect that turns up after its intent was freed is put to a person, and not published as if it still had it", () => {
+  const play = sent({ effect: "once", retry: { attempts: 1 } });
+  play.answer("refund", notApplied());
+  play.published("refund");
+  expect(play.status).toBe("failed");
+  play.late("refund", 1, ok("re-1"));
+  expect(play.row("refund").call.state).toBe("succeeded");
+  expect(play).toMatchObject({ status: "needs_review", review: { reason: "late_result" } });
+  expect(play.registry.size).toBe(0);
+  expect(play.row("refund").intent?.said).toBe("not_applied");
+  play.verb(retry());
+  play.answer("undo refund", { kind: "succeeded", output: null });
+  expect(play.status).toBe("failed");
+});

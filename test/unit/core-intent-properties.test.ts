@@ -12,7 +12,7 @@ import { answerOne, happenings, letItFinish, pick, results } from "../support/pl
 import { call, line, played } from "../support/play-sagas.ts";
 import { Town } from "../support/play-town.ts";
 
-const runs = Number(process.env["REPRISE_PROPERTY_RUNS"] ?? (process.env["REPRISE_SIZE"] === "quick" ? 25 : 100));
+const runs = Number(process.env["REPRISE_PROPERTY_RUNS"] ?? (process.env["REPRISE_SIZE"] === "quick" ? 15 : 60));
 const seed = Number(process.env["REPRISE_PROPERTY_SEED"] ?? 20_260_101);
 
 const bill = { intent: () => ["bill", 7] };
