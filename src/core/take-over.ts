@@ -1,6 +1,6 @@
 /**
  * What a new driver finds: calls whose caller is gone, calls in the hands of workers of named queues, a snapshot that
- * today's machine may not hold any more. Owns what each is from now on. Invariants: T1 a call sent under another fence is
+ * today's machine may not hold any more. Owns what each is from now on. Invariants: T1 a call sent under a lease is
  * an interruption, counted against the call only where its owner died. T2 a row with a permit of its send *is* sent.
  */
 import type { DriverFact } from "./decision.ts";
@@ -48,14 +48,14 @@ export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   if (blocked !== null) parkBlocked(draft, blocked);
 }
 
-/** Calls that were sent under another lease. */
+/** Who has just won the lease has nothing under way: not even what bears its fence, which a store that was put back gives out again. */
 function placesLeft(draft: Draft): readonly { readonly seq: number; readonly side: Side }[] {
   const places = draft.open.flatMap((seq) => [{ seq, side: "action" } as const, { seq, side: "undo" } as const]);
-  return places.filter(({ seq, side }) => isLeft(callOf(rowAt(draft, seq), side), draft.input.fence));
+  return places.filter(({ seq, side }) => isLeft(callOf(rowAt(draft, seq), side)));
 }
 
-function isLeft(call: Call | null, fence: number): boolean {
-  return call?.state === "sent" && call.fence !== null && call.fence !== fence;
+function isLeft(call: Call | null): boolean {
+  return call?.state === "sent" && call.fence !== null;
 }
 
 function countDeath(draft: Draft): void {

@@ -84,9 +84,9 @@ export class Acquirer {
     const missing = missingIn(won.record, won.rows);
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
-    const leftFor = context.leftFor(won.record);
-    if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
     const remembered = context.forgottenBy(won.record);
+    const leftFor = remembered === null ? context.leftFor(won.record) : 0;
+    if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
     const { record, rows, inbox, takenFrom, permits } = won;
     const acquired = {
       run: missing.length === 0 ? { record, rows, inbox } : { record, rows, inbox, missing },

@@ -2,10 +2,11 @@
  * After the store was restarted, or another server has taken its place: runs that were there before are left to those who may
  * remember more of them than it does (`memory.ts`), for as long as it takes that a lease of the older world lapses.
  *
- * Invariants: E1 a run that was started since, or that this process remembers itself, waits for nobody. E2 the first servers a
- * process meets were there before it: it leaves nothing.
+ * Invariants: E1 a run that was started since waits for nobody. That this process remembers one of them as it is in the store
+ * says nothing: another may have driven it further since. E2 the first servers a process meets were there before it: it leaves
+ * nothing.
  */
-import type { RunRecord, RunRef } from "../core/index.ts";
+import type { RunRecord } from "../core/index.ts";
 import { type EngineContext, trouble, untilAnswered } from "./context.ts";
 
 /** Leases for which a run is left: one of the older world may just have been taken when it was written. */
@@ -13,7 +14,6 @@ const leasesLeft = 2;
 
 export class Elders {
   readonly #context: EngineContext;
-  readonly #remembers: (run: RunRef) => boolean;
   readonly #met = new Set<string>();
   readonly #beganAt: number;
   /** Store time by which the server was another one. */
@@ -21,9 +21,8 @@ export class Elders {
   /** Until when runs are left, monotonic. */
   #until = Number.NEGATIVE_INFINITY;
 
-  constructor(context: EngineContext, remembers: (run: RunRef) => boolean) {
+  constructor(context: EngineContext) {
     this.#context = context;
-    this.#remembers = remembers;
     this.#beganAt = context.clock.monotonicMs();
   }
 
@@ -45,6 +44,6 @@ export class Elders {
   /** For how many ms the run is left; 0: it may be driven. */
   leftFor(record: RunRecord): number {
     const left = Math.ceil(this.#until - this.#context.clock.monotonicMs());
-    return left <= 0 || record.createdAt > this.#restartedAt || this.#remembers(record) ? 0 : left;
+    return left <= 0 || record.createdAt > this.#restartedAt ? 0 : left;
   }
 }

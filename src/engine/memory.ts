@@ -74,10 +74,6 @@ export class Memory {
     this.#weight -= weightOf(run);
   }
 
-  remembers(run: RunRef): boolean {
-    return this.#marks.has(runKey(run));
-  }
-
   /** What is remembered of a run, where the store that answered with `stored` has forgotten it. */
   forgottenBy(stored: RunRecord): Remembered | null {
     const key = runKey(stored);
@@ -151,7 +147,7 @@ export class Memory {
     }
   }
 
-  /** Is the run in the store, as it is or created anew? One that has ended, or is not remembered whole, is left. */
+  /** Is the run in the store, as it is or created anew? One that is not remembered whole cannot be, and is left. */
   async #isThere({ ref, revision, digest, at, isDenied }: Mark): Promise<boolean> {
     const { store, ids } = this.#context;
     if ((await store.read(ref)) !== null) return true;

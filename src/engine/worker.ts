@@ -112,7 +112,7 @@ class EngineWorker implements Worker {
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
-    this.#elders = new Elders(this.#context, (run) => this.#memory.remembers(run));
+    this.#elders = new Elders(this.#context);
     this.#memory = new Memory(
       this.#context,
       (run) => this.#acquirer.advance(run),

@@ -53,7 +53,6 @@ export class Town {
   arrive(play: Play, n: number): void {
     if (!play.held || play.registry.size === 0) return;
     const [key, order] = [...play.registry][n % play.registry.size] as [string, Order];
-    if ("became" in order) this.#letClaimsArrive(play);
     this.#replies.push({ play, fence: play.fence, key, order, learn: this.#asked(play, order) });
   }
 
@@ -61,12 +60,6 @@ export class Town {
   haunt(play: Play, n: number): void {
     const [order] = play.ghosts.splice(n % Math.max(1, play.ghosts.length), 1);
     if (order !== undefined) this.#asked(play, order);
-  }
-
-  /** A claim of a driver that is gone arrives before the next driver's word; one that is held up for longer may stay. */
-  #letClaimsArrive(play: Play): void {
-    const isClaim = (order: Order): boolean => !("became" in order);
-    for (let at = play.ghosts.findIndex(isClaim); at >= 0; at = play.ghosts.findIndex(isClaim)) this.haunt(play, at);
   }
 
   /** An answer arrives, unless nobody waits for it any more. */

@@ -25,8 +25,8 @@ function rolledBack(): { readonly play: Play; readonly known: Remembered } {
   return { play, known };
 }
 
-function find(play: Play, known: Remembered): void {
-  play.fence += 1;
+function find(play: Play, known: Remembered, fence = play.fence + 1): void {
+  play.fence = fence;
   play.step({ type: "acquired", takenFrom: null, permits: [], remembered: known });
 }
 
@@ -48,6 +48,14 @@ describe("a store that knows less than a worker remembers", () => {
     play.answer("c", ok());
     expect(play.status).toBe("completed");
     expect(play.ordered).toEqual(["a", "b", "c", "c"]);
+  });
+
+  test("a fence that the store gives out again does not make a call of the forgotten world this driver's own", () => {
+    const { play, known } = rolledBack();
+    find(play, known, play.fence);
+    expect(play.row("c").call).toMatchObject({ state: "planned", error: { kind: "interrupted" } });
+    play.verb(retry());
+    expect(play.flying()).toEqual(["c"]);
   });
 
   test("its log says so, and is not read back over that", () => {

@@ -154,7 +154,8 @@ export function intentContract(current: Current): void {
         expect(await publish(intent, "b", { state })).toEqual({ answer: "FENCED", now: epochMs });
       }
       expect(await publish(intent, "b", paid)).toEqual({ answer: "FENCED", now: epochMs });
-      expect(await claim(intent, "b")).toMatchObject({ answer: "BUSY", owner: "a", state: "claimed" });
+      expect(await claim(intent, "c")).toMatchObject({ answer: "BUSY", owner: "a", state: "claimed" });
+      expect(await publish(intent, "a", paid)).toMatchObject({ answer: "OK" });
     });
 
     test.each(["withdrawn", "not_applied", "undone"] as const)(
@@ -313,7 +314,7 @@ export function intentContract(current: Current): void {
       for (const became of [paid, { state: "withdrawn" }, { state: "unknown" }] as const) {
         expect(await publish(intent, "a", became)).toMatchObject({ answer: "FENCED" });
       }
-      expect(await claim(intent, "a", { claimMs })).toMatchObject({ answer: "BUSY", owner: winner });
+      expect(await claim(intent, "late", { claimMs })).toMatchObject({ answer: "BUSY", owner: winner });
       expect(await publish(intent, winner, paid)).toMatchObject({ answer: "OK", generation: 2 });
     });
 

@@ -117,7 +117,7 @@ describe("what a process remembers", () => {
     const { top, context, work, state } = scene();
     await top.start(one, null, "r1", { wake: false });
     const done: string[] = [];
-    const { commit, run, ref } = runOf("r1", await top.store.now(), true);
+    const { commit, run } = runOf("r1", await top.store.now(), true);
     const memory: Memory = new Memory(
       context,
       async () => {
@@ -131,7 +131,7 @@ describe("what a process remembers", () => {
     await top.clock.advance(1_000);
     await Promise.all(work);
     expect(done).toEqual(["given up", "driven", "given up", "driven"]);
-    expect(memory.remembers(ref)).toBe(true);
+    expect(memory.forgottenBy({ ...run.record, revision: 0 })).not.toBeNull();
     expect(state.isStopping).toBe(false);
   });
 
@@ -147,25 +147,23 @@ describe("what a process remembers", () => {
       const { run, commit } = runOf("r", now, true);
       memory.keep(commit, { ...run, record: { ...run.record, id: `r${n}` } });
     }
-    expect(memory.remembers({ tenant: "default", id: "r0" })).toBe(false);
-    expect(memory.remembers({ tenant: "default", id: "r1" })).toBe(true);
     const stored = { ...runOf("r", now).run.record, id: "r1" };
+    expect(memory.forgottenBy({ ...stored, id: "r0" })).toBeNull();
     expect(memory.forgottenBy(stored)).toMatchObject({ revision: 4, run: null });
     expect(memory.forgottenBy({ ...stored, id: "r20000" })?.run).not.toBeNull();
   });
 });
 
 describe("after the store was restarted", () => {
-  test("older runs are left for two leases, but not those that were started since, nor those that are remembered", async () => {
+  test("older runs are left for two leases, but not those that were started since", async () => {
     const { top, context } = scene();
-    const elders = new Elders(context, ({ id }) => id === "mine");
+    const elders = new Elders(context);
     await elders.met("first");
     const old = runOf("old", await top.store.now()).run.record;
     expect(elders.leftFor(old)).toBe(0);
     await top.clock.advance(60_000);
     await elders.met("second");
     expect(elders.leftFor(old)).toBe(2 * lease.leaseMs);
-    expect(elders.leftFor({ ...old, id: "mine" })).toBe(0);
     await top.clock.advance(1);
     expect(elders.leftFor(runOf("new", await top.store.now()).run.record)).toBe(0);
     await elders.met("first");
@@ -175,7 +173,7 @@ describe("after the store was restarted", () => {
 
   test("that is so, too, where it could not say at once what time it is", async () => {
     const { top, context, state } = scene();
-    const elders = new Elders(context, () => false);
+    const elders = new Elders(context);
     await elders.met("first");
     state.isAway = true;
     const met = elders.met("second");
