@@ -72,6 +72,11 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return takeIntentWord(draft, entry, body);
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
+    case "decide":
+    case "child":
+    case "turn":
+    case "migrate":
+      return false;
     case "undo":
       // Kept until the run has ended (`undo.ts`).
       return false;

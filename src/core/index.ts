@@ -37,6 +37,8 @@ export { type Resume, resumeOf } from "./resume.ts";
 export { isForgotten, recreated } from "./rollback.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run.ts";
+export type * from "./run-company.ts";
+export type * from "./run-people.ts";
 export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";
 export { sizeOf } from "./size.ts";
 export { type ToolAnswer, toolAnswer } from "./tools.ts";

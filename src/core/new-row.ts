@@ -20,7 +20,7 @@ export function addRow(draft: Draft, { step, key, ...asked }: Asked): number {
   putRow(draft, {
     ...asked,
     seq,
-    kind: "call",
+    kind: step.kind,
     step: step.name,
     occurrence: (earlier?.occurrence ?? 0) + 1,
     call: newCall(step.effect, draft.input.now),
@@ -31,6 +31,9 @@ export function addRow(draft: Draft, { step, key, ...asked }: Asked): number {
     abandoned: false,
     told: null,
     undo: null,
+    approval: null,
+    child: null,
+    dueBy: null,
     reference: null,
   });
   draft.record.rows = seq;

@@ -8,6 +8,8 @@
  */
 import type { EffectClass, Json } from "../saga/index.ts";
 import type { MachineState } from "./machine-port.ts";
+import type { Parent, RowChild, RunLimit } from "./run-company.ts";
+import type { Budget, DecisionKind, Principal, RowApproval } from "./run-people.ts";
 
 /** Which run: tenant and id, each `[A-Za-z0-9_.-]{1,64}`. */
 export interface RunRef {
@@ -29,7 +31,7 @@ export type Rollback = "none" | "pending" | "complete" | "partial" | "halted" | 
 
 /** Why a run failed, was cancelled or is parked. */
 export interface Cause {
-  readonly kind: "step_failed" | "rejected" | "cancelled" | "defect" | "undone" | "closed";
+  readonly kind: "step_failed" | "rejected" | "cancelled" | "defect" | "undone" | "closed" | "deadline";
   readonly step: string | null;
   readonly message: string;
   /** Ledger row or outside reference that shows it, e.g. an operation id. */
@@ -38,7 +40,20 @@ export interface Cause {
 
 /** A failure as data: what the machine's `onError` sees, and what rows keep. */
 export interface Failure {
-  readonly kind: "not_applied" | "unknown" | "fail" | "timeout" | "interrupted" | "unusable_output" | "defect";
+  readonly kind:
+    | "not_applied"
+    | "unknown"
+    | "fail"
+    | "timeout"
+    | "interrupted"
+    | "unusable_output"
+    | "defect"
+    /** People said no, or nobody said anything in time (code `REJECTED`, `EXPIRED`). */
+    | "rejected"
+    /** It was not over in time. */
+    | "deadline"
+    /** The run that it started did not come to a good end. */
+    | "child";
   readonly code: string | null;
   readonly message: string;
   readonly attempts: number;
@@ -178,6 +193,12 @@ export interface Row {
   readonly intent: RowIntent | null;
   /** `null`: the machine invoked it. */
   readonly tool: RowTool | null;
+  /** What people are asked before it is carried out; `null`: nobody is. */
+  readonly approval: RowApproval | null;
+  /** The run that it has started; `null`: none, or none yet. */
+  readonly child: RowChild | null;
+  /** It is to be over by then, with all its attempts; `null`: whenever. */
+  readonly dueBy: number | null;
   /** How far the action says it has come; `null`: it has not said. */
   readonly progress: Json;
   /** Encoded output; only read when `call.state` is `succeeded` or `reused`. */
@@ -216,10 +237,18 @@ export type ReviewReason =
   /** A value that was kept outside the store is gone, or is not what was kept. */
   | "missing_artifact"
   /** The store has forgotten commits that it had acknowledged. */
-  | "store_rollback";
+  | "store_rollback"
+  /** A budget is used up. */
+  | "budget"
+  /** The same call was asked for too often. */
+  | "loop"
+  /** It was not over in time, and a person is to say what then. */
+  | "deadline"
+  /** Nobody has decided in time, and a person is to say what then. */
+  | "approval_expired";
 
 /** What a person may do with a parked run. */
-export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "rewind" | "compensate" | "close";
+export type Verb = "probe" | "resolve" | "retry" | "skip" | "discard" | "rewind" | "compensate" | "raise" | "close";
 
 /** Why a run is parked and what a person may do; present exactly while `status` is `needs_review`. */
 export interface Review {
@@ -298,6 +327,14 @@ export interface Savepoint {
   readonly start: ForkStart;
 }
 
+/** A run as it was before it was moved to another version. */
+export interface Migrated {
+  readonly version: number;
+  readonly hash: string;
+  readonly revision: number;
+  readonly snapshot: MachineState | null;
+}
+
 /** The run record: everything about a run but its rows, its log and its inbox. */
 export interface RunRecord {
   readonly format: 1;
@@ -336,6 +373,18 @@ export interface RunRecord {
   readonly replays: number;
   /** The run that this one replays; `null`: it was started for itself. */
   readonly replayOf: ReplayOf | null;
+  /** `null`: nobody's child. */
+  readonly parent: Parent | null;
+  /** `null`: it takes turns with nobody. */
+  readonly limit: RunLimit | null;
+  /** By name of what is used. */
+  readonly budgets: Readonly<Record<string, Budget>>;
+  /** It is to have ended by then; `null`: whenever. */
+  readonly deadlineAt: number | null;
+  /** Where it was before it moved to today's version; `null`: it has not moved. */
+  readonly migratedFrom: Migrated | null;
+  /** The first revision whose log entry is still kept. */
+  readonly logFrom: number;
   /** Where a partial unwind may go back to, oldest first; only of sagas that have such states. */
   readonly savepoints: readonly Savepoint[];
   /** Highest inbox position looked at. */
@@ -415,6 +464,34 @@ export type Taken =
       readonly despitePivot?: true;
       readonly plan?: string;
     }
+  /** How it stands with people's word on a row: `by` whom, where somebody has said something. */
+  | {
+      readonly what: "approval";
+      readonly seq: number;
+      readonly n: number;
+      readonly state: RowApproval["state"] | DecisionKind | "delegate" | "answer" | "escalated" | "refused";
+      readonly by?: string;
+      readonly note?: string;
+    }
+  /** How it stands with the run that a row has started. */
+  | { readonly what: "child"; readonly seq: number; readonly status: RunStatus }
+  | { readonly what: "turn_taken"; readonly state: RunLimit["state"] }
+  | {
+      readonly what: "budget";
+      readonly name: string;
+      readonly used: number;
+      readonly passed?: "soft" | "hard";
+      readonly raised?: number;
+    }
+  /** The time of a row is over, or (`null`) that of the run. */
+  | { readonly what: "deadline"; readonly seq: number | null }
+  | {
+      readonly what: "migrated";
+      readonly from: number;
+      readonly to: number;
+      readonly by: string;
+      readonly reason: string;
+    }
   /** What came after a savepoint is undone: the machine stands there again, and asks for its steps as new rows. */
   | { readonly what: "rewound"; readonly state: string; readonly start: ForkStart }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
@@ -485,6 +562,20 @@ export type InboxBody =
       readonly side: "action" | "undo";
       readonly result: CallResult;
     }
+  /** What a person says of what a row asks. `shown`: the digest of what was on the screen. */
+  | {
+      readonly type: "decide";
+      readonly seq: number;
+      readonly n: number;
+      readonly shown: string;
+      readonly as: Principal;
+      readonly decision: ApprovalWord;
+    }
+  /** A run that a row has started has moved; its own record says how. */
+  | { readonly type: "child"; readonly seq: number; readonly run: string }
+  /** It may be this run's turn. */
+  | { readonly type: "turn" }
+  | { readonly type: "migrate"; readonly to: number; readonly hash: string; readonly reason: string }
   /** What became of an intent that a row of this run waits for, or whose outcome it has reused. */
   | {
       readonly type: "intent";
@@ -492,6 +583,13 @@ export type InboxBody =
       readonly owner: string;
       readonly became: IntentWord;
     };
+
+/** A person's word on an approval. */
+export type ApprovalWord =
+  | { readonly is: "approve"; readonly reason: string | null; readonly input?: Json; readonly form?: Json }
+  | { readonly is: "reject"; readonly reason: string }
+  | { readonly is: "ask_back" | "answer"; readonly text: string }
+  | { readonly is: "delegate"; readonly to: string; readonly reason: string | null };
 
 /** A verb with its arguments, as an operator sends it. */
 export type VerbCommand =
@@ -515,6 +613,8 @@ export type VerbCommand =
       readonly despite: boolean;
     }
   | { readonly verb: "compensate"; readonly reason: string }
+  /** Gives a budget a new hard limit. */
+  | { readonly verb: "raise"; readonly budget: string; readonly to: number; readonly reason: string }
   | { readonly verb: "close"; readonly reason: string };
 
 /** A value that is kept outside the store and cannot be had. */

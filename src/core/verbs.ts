@@ -109,6 +109,8 @@ function carryOut(draft: Draft, review: Review, command: VerbCommand, by: string
       return rewind(draft, command, by);
     case "discard":
       return discard(draft, review);
+    case "raise":
+      return "it is not about a budget";
     case "probe":
     case "resolve":
     case "retry":

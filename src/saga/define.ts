@@ -97,6 +97,11 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     attributes: (options.attributes ?? null) as SagaSpec["attributes"],
     unwind: options.unwind ?? "reverse",
     pool: options.pool ?? "default",
+    deadline: null,
+    budgets: null,
+    loopLimit: null,
+    concurrency: null,
+    migrations: Object.freeze({}),
   });
   refuseErrors([...findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
   return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });

@@ -106,9 +106,52 @@ export interface CompensationSpec extends CallSpec {
   readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
 }
 
+/** What people are asked before a step is carried out; `null` where nobody needs to be asked. */
+export interface ApprovalSpec {
+  /** In plain words, for the person who decides. */
+  readonly question: (view: { readonly input: unknown }) => string;
+  /** Is a person needed? The rule that fired (or, `asks: false`, that let it go) in words. */
+  readonly when: (view: { readonly input: unknown }) => { readonly asks: boolean; readonly rule: string | null };
+  /** Roles one of which is needed; none: anybody but the requester. */
+  readonly roles: readonly string[];
+  readonly quorum: number;
+  /** Who asks for it, and so may not approve it. */
+  readonly requester: ((view: { readonly input: unknown }) => string | null) | null;
+  readonly allowed: readonly ("approve" | "edit" | "reject" | "ask_back")[];
+  /** What the person fills in; `null`: nothing. */
+  readonly form: ZodType | null;
+  readonly expiresMs: number | null;
+  readonly onExpire: "reject" | "review";
+  readonly escalations: readonly { readonly afterMs: number; readonly to: readonly string[] }[];
+}
+
+/** The run that a step starts. */
+export interface ChildSpec {
+  readonly saga: string;
+  readonly version: number;
+  /** Nobody waits for it, cancels it or undoes it. */
+  readonly detached: boolean;
+}
+
+/** Bounds on what a run uses. */
+export interface BudgetSpec {
+  readonly soft: number | null;
+  readonly hard: number | null;
+}
+
 /** A step, types erased. */
 export interface StepSpec extends CallSpec {
   readonly name: string;
+  /** Who carries it out: code, a person, another run. */
+  readonly kind: "call" | "approval" | "child";
+  /** Of an approval, or a gate before a call; `null`: nobody is asked. */
+  readonly approval: ApprovalSpec | null;
+  /** Of a `child`. */
+  readonly child: ChildSpec | null;
+  /** From when it is asked for until it is over, with all attempts; `null`: as long as it takes. */
+  readonly deadlineMs: number | null;
+  /** What then: the machine is told of a failure, or a person is asked. */
+  readonly onDeadline: "fail" | "review";
   readonly input: ZodType;
   /** `null`: the step yields `null` whatever its action returns. */
   readonly output: ZodType | null;
@@ -131,6 +174,17 @@ export interface StepSpec extends CallSpec {
   /** The steps that its action may call as tools, by the name under which it does. */
   readonly uses: Readonly<Record<string, StepSpec>>;
 }
+
+/** A run where it stands, as a migration is given it and gives it back. */
+export interface MigratedRun {
+  /** The state value, as XState writes it. */
+  readonly value: Json;
+  readonly context: Json;
+  readonly input: Json;
+}
+
+/** Makes a run of an older version one of the next. Pure. */
+export type Migration = (run: MigratedRun) => MigratedRun;
 
 /** A saga, types erased. */
 export interface SagaSpec {
@@ -155,4 +209,14 @@ export interface SagaSpec {
   readonly attributes: ((view: { readonly context: unknown; readonly input: unknown }) => Json) | null;
   readonly unwind: "reverse" | "parallel-regions";
   readonly pool: string;
+  /** How long a run may take, and what then; `null`: as long as it takes. */
+  readonly deadline: { readonly ms: number; readonly then: "compensate" | "review" } | null;
+  /** By name of what is used. `steps`, `toolCalls` and `time` (ms since its start) are counted by themselves. */
+  readonly budgets: ((view: { readonly input: unknown }) => Readonly<Record<string, BudgetSpec>>) | null;
+  /** So many times the same call (step and input) in one run, and a person is asked; `null`: as often as it likes. */
+  readonly loopLimit: number | null;
+  /** Runs of one key take turns, `limit` at a time; `null`: no run waits for another. */
+  readonly concurrency: { readonly key: (view: { readonly input: unknown }) => Json; readonly limit: number } | null;
+  /** How a run of an older version becomes one of this: by that version's number. */
+  readonly migrations: Readonly<Record<number, Migration>>;
 }

@@ -73,7 +73,9 @@ export function isStep(value: unknown): value is Step {
  * The options with their types let go: a compiler has checked them against `StepOptions`, JavaScript callers have not,
  * so what a type forbids is judged again below.
  */
-type ErasedOptions = Partial<Omit<StepSpec, "input" | "output" | "retry" | "probe" | "uses">> &
+type ErasedOptions = Partial<
+  Omit<StepSpec, "input" | "output" | "retry" | "probe" | "uses" | "kind" | "approval" | "child" | "deadlineMs">
+> &
   Pick<StepOptions<ZodType, ZodType>, "input" | "output" | "retry" | "timeout" | "keyTtl" | "lateness"> & {
     readonly probe?: NonNullable<StepSpec["probe"]>;
     readonly uses?: Readonly<Record<string, unknown>>;
@@ -210,6 +212,11 @@ function specOf<Name extends string>(name: Name, options: ErasedOptions): StepSp
     queue: options.queue ?? null,
     intent: options.intent ?? null,
     uses: usedBy(options.uses ?? {}),
+    kind: "call",
+    approval: null,
+    child: null,
+    deadlineMs: null,
+    onDeadline: "fail",
   };
 }
 

@@ -51,6 +51,7 @@ const commands: Readonly<Record<Verb, readonly VerbCommand[]>> = {
   discard: [discard],
   rewind: [rewind("played.work"), rewind("played.more", true), rewind("nowhere"), rewind("played.side.left.x")],
   compensate: [compensate],
+  raise: [],
   close: [close],
 };
 

@@ -31,6 +31,11 @@ export function specOf(machine: AnyStateMachine, parts: SpecParts = {}): SagaSpe
     attributes: null,
     unwind: "reverse",
     pool: "default",
+    deadline: null,
+    budgets: null,
+    loopLimit: null,
+    concurrency: null,
+    migrations: {},
   };
 }
 
@@ -58,5 +63,10 @@ function stepSpec(name: string): StepSpec {
     queue: null,
     intent: null,
     uses: {},
+    kind: "call",
+    approval: null,
+    child: null,
+    deadlineMs: null,
+    onDeadline: "fail",
   };
 }

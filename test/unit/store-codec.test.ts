@@ -62,6 +62,12 @@ describe("a record", () => {
       t: at,
       ts: at + 5,
       te: at + 9,
+      pr: record.parent,
+      lm: record.limit,
+      bu: record.budgets,
+      dl: at + 7,
+      mg: record.migratedFrom,
+      lf: 4,
       d: "digest",
     });
     expect([stored.revision, stored.status, stored.pool, stored.priority]).toEqual([9, "n", "gpu", 3]);
@@ -160,6 +166,26 @@ describe("a row", () => {
       told: "outcome",
       undo: { state: "halted", call: aCall({ effect: "once", state: "unknown" }), reason: "because", input: null },
       reference: "T-1",
+      approval: {
+        state: "approved",
+        n: 2,
+        question: "Pay?",
+        shown: "digest",
+        rule: "above 500",
+        requester: "bob",
+        roles: ["finance"],
+        delegates: ["eve"],
+        quorum: 2,
+        allowed: ["approve", "reject"],
+        since: at,
+        expiresAt: at + 1,
+        onExpire: "reject",
+        escalations: [{ at, to: ["cfo"] }],
+        votes: [{ by: "ann", at, decision: "edit", reason: null, input: [2], form: { note: "x" } }],
+        talk: [{ by: "ann", at, text: "why?" }],
+      },
+      child: { run: "r.4", status: "completed", rollback: "none", revision: 7 },
+      dueBy: at + 2,
     };
     expect(decodeRow(run, 4, encodeRow(full))).toStrictEqual(full);
     expect(decodeRow(run, 2, encodeRow(aRow(2)))).toStrictEqual(aRow(2));
@@ -341,6 +367,12 @@ function fullRecord(): RunRecord {
     attributes: { customer: "c" },
     startAt: at + 5,
     endedAt: at + 9,
+    parent: { run: "p-1", seq: 3, detached: true },
+    limit: { key: "c", limit: 1, state: "waiting", askAt: at },
+    budgets: { money: { used: 1, soft: 2, hard: 3, warned: true } },
+    deadlineAt: at + 7,
+    migratedFrom: { version: 2, hash: "older", revision: 5, snapshot: null },
+    logFrom: 4,
     logDigest: "digest",
   });
 }

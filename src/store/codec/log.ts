@@ -96,6 +96,12 @@ function packTaken(taken: Taken): unknown {
     case "verb":
     case "control":
     case "rewound":
+    case "approval":
+    case "child":
+    case "turn_taken":
+    case "budget":
+    case "deadline":
+    case "migrated":
     case "late":
     case "unconsumed":
     case "discarded":

@@ -7,7 +7,7 @@
 import { hasEnded, type MachineState, type RunRecord, type RunRef } from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
 import { memberOf } from "../keys.ts";
-import { decoded, emptyList, emptyMap, no, nothing, shapeOf, zero } from "./shape.ts";
+import { decoded, emptyList, emptyMap, no, nothing, one, shapeOf, zero } from "./shape.ts";
 import { statusLetters } from "./words.ts";
 
 /** A run record's text and the fields of its run hash; a field with its usual value is left out. */
@@ -64,6 +64,12 @@ const record = shapeOf<Told>({
   replays: { short: "rp", usual: zero },
   replayOf: { short: "ro", usual: nothing },
   savepoints: { short: "sp", usual: emptyList },
+  parent: { short: "pr", usual: nothing },
+  limit: { short: "lm", usual: nothing },
+  budgets: { short: "bu", usual: emptyMap },
+  deadlineAt: { short: "dl", usual: nothing },
+  migratedFrom: { short: "mg", usual: nothing },
+  logFrom: { short: "lf", usual: one },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   bytes: { short: "by", usual: zero },
