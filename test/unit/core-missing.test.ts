@@ -53,7 +53,9 @@ describe("a missing value", () => {
   });
 
   test("holds whatever the driver hears meanwhile", () => {
-    const play = lose(halfway());
+    const play = halfway();
+    play.run = { ...play.run, missing: [lost] };
+    play.inFlight.clear();
     play.step({ type: "tick" }, { type: "acquired", takenFrom: null, permits: [] });
     expect([play.status, play.flying()]).toEqual(["needs_review", []]);
   });

@@ -323,6 +323,9 @@ describe("as a new run", () => {
     play.answer("undo b", { kind: "succeeded", output: null });
     expect(play.status).toBe("failed");
     expect(plan(play, { mode: "new_run", id: "r2" }).unsafe).toEqual([]);
+    const asking = new Play(line([call("a", { intent: () => ["a"] })]));
+    expect(asking.row("a").call.state).toBe("claiming");
+    expect(plan(asking, anew).unsafe).toEqual(["run r1 is running and may still go on by itself"]);
   });
 
   test("takes other input, if it fits", () => {

@@ -217,6 +217,16 @@ test("an effect that turned up late is judged as one that happened", () => {
   expect(play.ordered).toContain("undo a");
 });
 
+test("what a person closed after a point of no return is owed nothing", () => {
+  const play = new Play(line([call("a"), call("b", { pivot: true }), call("c")]));
+  play.answer("a", ok());
+  play.answer("b", ok());
+  play.answer("c", refused());
+  expect(play.review?.reason).toBe("after_pivot");
+  play.verb(close);
+  expect(courses(preview(play))).toEqual(["c nothing", "b nothing", "a nothing"]);
+});
+
 test("what is undone already is shown as that", () => {
   const play = played3();
   play.answer("a", ok());
