@@ -3,7 +3,7 @@
  * they stand.
  */
 import type { Json } from "../saga/index.ts";
-import type { Rollback, RunStatus } from "./run.ts";
+import type { Rollback, RunStatus } from "./run-status.ts";
 
 /** The run that started this one as a step of its own, in the same tenant. */
 export interface Parent {

@@ -10,24 +10,15 @@ import type { EffectClass, Json } from "../saga/index.ts";
 import type { MachineState } from "./machine-port.ts";
 import type { Parent, RowChild, RunLimit } from "./run-company.ts";
 import type { Budget, DecisionKind, Principal, RowApproval } from "./run-people.ts";
+import type { Rollback, RunStatus } from "./run-status.ts";
+
+export type { Rollback, RunStatus } from "./run-status.ts";
 
 /** Which run: tenant and id, each `[A-Za-z0-9_.-]{1,64}`. */
 export interface RunRef {
   readonly tenant: string;
   readonly id: string;
 }
-
-export type RunStatus =
-  | "running"
-  | "waiting"
-  | "paused"
-  | "needs_review"
-  | "unwinding"
-  | "completed"
-  | "failed"
-  | "cancelled";
-
-export type Rollback = "none" | "pending" | "complete" | "partial" | "halted" | "not_applicable";
 
 /** Why a run failed, was cancelled or is parked. */
 export interface Cause {
