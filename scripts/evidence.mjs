@@ -1,6 +1,6 @@
 /**
  * Fails where a test's title carries an id of the fault model (`P09`, `C03`, `I3`, `R035`) and `test/.evidence.jsonl` has no
- * line with it, or a line in which nothing was observed. Usage: `evidence.mjs <vitest's JSON report>`.
+ * line with it, or a line in which nothing was observed. Usage: `evidence.mjs <vitest's JSON reports>`.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +8,8 @@ import { join } from "node:path";
 const file = join(import.meta.dirname, "../test/.evidence.jsonl");
 const pattern = /\b(?:[PCTADVB]\d{2}|R\d{3}|I\d{1,2})\b/g;
 
-const report = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const tests = report.testResults.flatMap((result) => result.assertionResults);
+const reports = process.argv.slice(2).map((report) => JSON.parse(readFileSync(report, "utf8")));
+const tests = reports.flatMap(({ testResults }) => testResults.flatMap((result) => result.assertionResults));
 const claimed = new Map();
 for (const test of tests) {
   for (const [id] of (test.fullName ?? test.title).matchAll(pattern)) claimed.set(id, test.fullName ?? test.title);

@@ -4,11 +4,20 @@
  * check, file or suite that failed as a whole; m is 0 exactly when the exit code is.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { createWriteStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, runParts, staticParts } from "./parts.mjs";
 
+const vitest = join(root, "node_modules/.bin/vitest");
+/** Side by side: the tests that wait for real time, one file at a time, and beside them, in what they leave, all others. */
+const lanes = [
+  { name: "fault", args: ["--project", "fault"] },
+  { name: "others", args: ["--project", "!fault", "--maxWorkers", "1"] },
+].map((lane) => {
+  const kept = join(tmpdir(), `reprise-test-${process.pid}-${lane.name}`);
+  return { ...lane, report: `${kept}.json`, output: `${kept}.log` };
+});
 const size = process.argv.includes("full") ? "full" : "short";
 const evidence = "scripts/evidence.mjs";
 
@@ -17,10 +26,9 @@ rmSync(join(root, "test/.evidence.jsonl"), { force: true });
 console.log("Static checks");
 const failedParts = await runParts(staticParts);
 console.log(`\nTests (${size} size)`);
-const report = join(tmpdir(), `reprise-test-${process.pid}.json`);
 const tests = await runTests();
 const evidenceFailed = await checkEvidence();
-rmSync(report, { force: true });
+for (const lane of lanes) for (const file of [lane.report, lane.output]) rmSync(file, { force: true });
 
 const failedAsWhole = [...failedParts, ...tests.failedAsWhole, ...(evidenceFailed ? ["evidence"] : [])];
 if (failedAsWhole.length > 0) console.log(`\nFailed as a whole: ${failedAsWhole.join(", ")}`);
@@ -30,12 +38,30 @@ console.log(`\n${tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runTests() {
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const code = await run(join(root, "node_modules/.bin/vitest"), ["run", ...reporters]);
-  const counted = count(report);
+  const [watched, ...others] = lanes;
+  const underWay = others.map((lane) => run(vitest, argsOf(lane), lane.output));
+  const counted = [tally(watched, await run(vitest, argsOf(watched)))];
+  for (const [place, lane] of others.entries()) {
+    counted.push(tally(lane, await underWay[place]));
+    process.stdout.write(readFileSync(lane.output));
+  }
+  return counted.reduce((all, one) => ({
+    passed: all.passed + one.passed,
+    failed: all.failed + one.failed,
+    skipped: all.skipped + one.skipped,
+    failedAsWhole: [...all.failedAsWhole, ...one.failedAsWhole],
+  }));
+}
+
+function argsOf({ args, report }) {
+  return ["run", ...args, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+}
+
+function tally({ name, report }, code) {
+  const counts = count(report);
   // An error outside any test (an unhandled rejection, a global setup) fails the run without failing a test.
-  const unexplained = code !== 0 && counted.failed + counted.failedAsWhole.length === 0;
-  return unexplained ? { ...counted, failedAsWhole: [`vitest (exit code ${code})`] } : counted;
+  const isUnexplained = code !== 0 && counts.failed + counts.failedAsWhole.length === 0;
+  return isUnexplained ? { ...counts, failedAsWhole: [`vitest ${name} (exit code ${code})`] } : counts;
 }
 
 function count(report) {
@@ -50,17 +76,23 @@ function count(report) {
 
 async function checkEvidence() {
   console.log("\nEvidence");
-  return (await run(process.execPath, [evidence, report])) !== 0;
+  return (await run(process.execPath, [evidence, ...lanes.map(({ report }) => report)])) !== 0;
 }
 
-function run(file, args) {
+/** `output`: a file that keeps what it says; `null`: it says it here. */
+function run(file, args, output = null) {
   return new Promise((resolve) => {
+    const kept = output === null ? null : createWriteStream(output);
     const child = spawn(file, args, {
       cwd: root,
       env: { ...process.env, REPRISE_SIZE: size },
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", kept === null ? "inherit" : "pipe", kept === null ? "inherit" : "pipe"],
     });
+    if (kept !== null) for (const said of [child.stdout, child.stderr]) said.pipe(kept, { end: false });
     child.on("error", () => resolve(127));
-    child.on("close", (code) => resolve(code ?? 1));
+    child.on("close", (code) => {
+      if (kept === null) resolve(code ?? 1);
+      else kept.end(() => resolve(code ?? 1));
+    });
   });
 }
