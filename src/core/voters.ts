@@ -31,7 +31,10 @@ export function kindOf(word: ApprovalWord, isEdited: boolean): DecisionKind | nu
 }
 
 /** Roles one of which is needed at a time: escalations count from their own on. */
-export function rolesAt({ roles, escalations }: RowApproval, at: number): readonly string[] {
+export function rolesAt(
+  { roles, escalations }: Pick<RowApproval, "roles" | "escalations">,
+  at: number,
+): readonly string[] {
   return [...roles, ...escalations.filter((escalation) => escalation.at <= at).flatMap(({ to }) => to)];
 }
 
