@@ -5,9 +5,11 @@
 import type { ListPage, ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
+import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
 import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
+import type { Decided, DecisionWord } from "./decide.ts";
 import { ConnectedRun, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
@@ -21,6 +23,7 @@ import {
   startOne,
   type Wanted,
 } from "./start.ts";
+import { decideByToken, readToken, type TokenView } from "./tokens.ts";
 
 const defaultPage = 50;
 const maxPage = 1_000;
@@ -60,8 +63,21 @@ export interface Client {
   list(query?: PageQuery & { readonly status?: RunStatus }): Promise<ListPage>;
   /** Runs that are parked for a person. */
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
-  /** Everything that needs a person, of all tenants unless one is named: parked runs, and runs that no living worker serves. */
+  /** Everything that needs a person, of all tenants unless one is named: parked runs, runs that ask people, and runs that no living worker serves. */
   inbox(query?: InboxQuery): Promise<InboxPage>;
+  /**
+   * What runs ask people, of all tenants unless one is named: with the question, the exact arguments, and what happens when nobody
+   * decides. Decide with `run(id).decide`. Throws CURSOR_INVALID, INPUT_INVALID.
+   */
+  approvals(query?: ApprovalsQuery): Promise<ApprovalsPage>;
+  /** What a link to decide by (`run.decisionToken`) is good for; nothing is changed. Throws TOKEN_GONE. */
+  readDecisionToken(token: string): Promise<TokenView>;
+  /**
+   * Decides by a link, as the person it was made for. The same answer again changes nothing.
+   *
+   * @throws RepriseError TOKEN_GONE, TOKEN_USED (it takes one answer), and what `run.decide` throws.
+   */
+  decideByToken(token: string, word: DecisionWord): Promise<Decided>;
   /**
    * Executes a plan that `run.plan` made: once, and only while the run lies there as it did.
    *
@@ -121,6 +137,13 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
       if (query.tenant !== undefined) checkedId(query.tenant, "the tenant");
       return await inboxPage(connection, { ...query, limit });
     },
+    approvals: async (query = {}) => {
+      const limit = checkedLimit(query.limit);
+      if (query.tenant !== undefined) checkedId(query.tenant, "the tenant");
+      return await approvalsPage(connection, { ...query, limit });
+    },
+    readDecisionToken: (token) => readToken(connection, token),
+    decideByToken: (token, word) => decideByToken(connection, token, word),
     executePlan: (id, given) => executePlan(connection, id, given),
     replayMany: (given) => replayMany(connection, given),
     executeBatch: (id, given) => executeBatch(connection, id, given),

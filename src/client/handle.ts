@@ -21,13 +21,16 @@ import {
 } from "../core/index.ts";
 import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
+import { type PendingApproval, pendingIn } from "./approvals.ts";
 import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
+import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
 import { type PlanOptions, plan } from "./plan.ts";
 import { notFound, sendRequest } from "./send.ts";
+import { makeToken, type TokenFor, type TokenOptions } from "./tokens.ts";
 import { type UndoOptions, undo } from "./undo.ts";
 import { type LedgerRow, ledgerRowOf, type RunView, viewOf } from "./view.ts";
 
@@ -95,6 +98,22 @@ export interface RunHandle<Output = unknown, Events = unknown> {
    * return unless `despitePivot`; INPUT_INVALID where the reason is empty.
    */
   undo(options: UndoOptions): Promise<{ readonly by: string }>;
+  /** What it asks people now. Throws RUN_NOT_FOUND. */
+  approvals(): Promise<readonly PendingApproval[]>;
+  /**
+   * Decides on what it asks people, or says something about it. Resolved, it is recorded for good.
+   *
+   * @throws RepriseError APPROVAL_GONE (it asks nobody any more), APPROVAL_TAKEN (naming who has decided), APPROVAL_STALE (it would
+   * be carried out with other arguments than were shown), APPROVAL_FORBIDDEN (an agent, the requester, the wrong role, an answer
+   * that is not allowed), INPUT_INVALID (an edit or a form that does not fit), RUN_NOT_FOUND, SAGA_UNKNOWN.
+   */
+  decide(approval: ApprovalRef, word: DecisionWord, options: DecideOptions): Promise<Decided>;
+  /**
+   * Makes a link for one person to decide by: a secret that can be used once, until it expires. Only its hash is kept.
+   *
+   * @throws RepriseError APPROVAL_GONE, APPROVAL_STALE, APPROVAL_FORBIDDEN (this person may not decide), INPUT_INVALID.
+   */
+  decisionToken(approval: TokenFor, options: TokenOptions): Promise<string>;
   /** The verbs of a parked run. */
   readonly operator: Operator;
 }
@@ -209,6 +228,19 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
 
   undo(options: UndoOptions): Promise<{ readonly by: string }> {
     return undo(this.#connection, this.#ref, options);
+  }
+
+  async approvals(): Promise<readonly PendingApproval[]> {
+    const [record, now] = [await this.#read(), await this.#connection.storeNow()];
+    return record.asks.length === 0 ? [] : await pendingIn(await this.#connection.store(), record, now);
+  }
+
+  decide(approval: ApprovalRef, word: DecisionWord, options: DecideOptions): Promise<Decided> {
+    return decide(this.#connection, this.#ref, approval, word, options);
+  }
+
+  decisionToken(approval: TokenFor, options: TokenOptions): Promise<string> {
+    return makeToken(this.#connection, this.#ref, approval, options);
   }
 
   get #ref(): RunRef {

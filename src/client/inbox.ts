@@ -1,9 +1,10 @@
 /**
- * The one inbox for everything that needs a person: parked runs, and beside them the runs that no living worker serves.
+ * The one inbox for everything that needs a person: parked runs, runs that ask people, and runs that no living worker serves.
  * Invariant: I1 a run in the hands of a worker that serves it is never called unserved, nor one whose workers were missed
  * only once.
  */
 import {
+  askingListing,
   hasEnded,
   isDriven,
   openListing,
@@ -20,6 +21,7 @@ import {
   type Verb,
 } from "../core/index.ts";
 import type { Json } from "../saga/index.ts";
+import { type PendingApproval, pendingIn } from "./approvals.ts";
 import type { Connection } from "./connection.ts";
 
 /** A worker whose pulse was missing is looked for again after this; two looks so far apart make it lost. */
@@ -36,23 +38,28 @@ export interface InboxQuery {
 
 /** Something that needs a person. */
 export interface InboxItem {
-  /** `review`: the run is parked with a question. `unserved`: it cannot go on until a worker serves its structure. */
-  readonly kind: "review" | "unserved";
+  /**
+   * `review`: the run is parked with a question. `approval`: it asks people, as it was written to. `unserved`: it cannot go on
+   * until a worker serves its structure.
+   */
+  readonly kind: "review" | "approval" | "unserved";
   readonly tenant: string;
   readonly id: string;
   readonly saga: string;
   readonly version: number;
-  readonly reason: ReviewReason | "unserved";
+  readonly reason: ReviewReason | "approval" | "unserved";
   /** In plain words, for the person who must act. */
   readonly message: string;
   readonly evidence: Json;
-  /** What `run(id).operator` takes; none of an unserved run, which wants a worker. */
+  /** What `run(id).operator` takes; none of an unserved run, which wants a worker, and of an approval, which wants a decision. */
   readonly verbs: readonly Verb[];
-  /** The number of the review: give it with the verb, and only what you saw is decided. `null` for an unserved run. */
+  /** The number of the review: give it with the verb, and only what you saw is decided. `null`: it is none. */
   readonly review: number | null;
+  /** What people are asked, for `run(id).decide`; `null`: it is no approval. */
+  readonly approval: PendingApproval | null;
   /** The step it is about; `null`: none. */
   readonly step: string | null;
-  /** When it was parked, or, of an unserved run, when it last moved (store time, ms). */
+  /** When it was parked or asked, or, of an unserved run, when it last moved (store time, ms). */
   readonly since: number;
   readonly ageMs: number;
 }
@@ -74,15 +81,15 @@ export async function inboxPage(
   const store = await connection.store();
   const before = await store.serving();
   const lost = await lostFor(before, connection, store);
-  const listings = [parkedListing, unreadableListing, ...unservedBy(before, lost).map(openListing)];
+  const listings = [parkedListing, askingListing, unreadableListing, ...unservedBy(before, lost).map(openListing)];
   const page = await store.listShared({ ...query, listings });
   // Whoever took one of them up meanwhile had registered before.
-  const serving = listings.length === 2 ? before : await store.serving();
+  const serving = listings.length === 3 ? before : await store.serving();
   const unserved = new Set(unservedBy(serving, lost));
   const now = await store.now();
-  const items = page.runs.map((run) => itemOf(store, run, { serving, unserved, now }));
+  const items = page.runs.map((run) => itemsOf(store, run, { serving, unserved, now }));
   const { unreadable, cursor } = page;
-  return { items: (await Promise.all(items)).filter((item) => item !== null), unreadable, cursor };
+  return { items: (await Promise.all(items)).flat(), unreadable, cursor };
 }
 
 /** The owners whose pulses are missing; where runs would be called unserved for that, missing twice. */
@@ -107,18 +114,26 @@ interface Seen {
   readonly now: number;
 }
 
-/** `null`: it went on between the listing and the reading. */
-async function itemOf(store: Store, run: SharedRun, seen: Seen): Promise<InboxItem | null> {
-  if (run.review !== null) return reviewItem(run, run.review, seen.now);
+/** None: it went on between the listing and the reading. */
+async function itemsOf(store: Store, run: SharedRun, seen: Seen): Promise<readonly InboxItem[]> {
+  const asked = run.asks.length === 0 ? [] : await pendingIn(store, run, seen.now);
+  const approvals = asked.map((approval) => approvalItem(run, approval));
+  if (run.review !== null) return [reviewItem(run, run.review, seen.now), ...approvals];
   const structure = structureName(run);
   const isUnserved = seen.unserved.has(structure) && !isDriven(seen.serving, structure, run.holder);
-  return isUnserved && !hasEnded(run.status) ? await unservedItem(store, run, seen) : null;
+  return isUnserved && !hasEnded(run.status) ? [await unservedItem(store, run, seen), ...approvals] : approvals;
+}
+
+function approvalItem({ tenant, id, saga, version }: SharedRun, approval: PendingApproval): InboxItem {
+  const { question: message, step, since, ageMs, input } = approval;
+  const what = { reason: "approval", message, evidence: { input }, verbs: [], review: null, approval, step } as const;
+  return { kind: "approval", tenant, id, saga, version, ...what, since, ageMs };
 }
 
 function reviewItem(run: SharedRun, review: Review, now: number): InboxItem {
   const { tenant, id, saga, version, step } = run;
   const { reason, message, evidence, verbs, n, since } = review;
-  const what = { reason, message, evidence, verbs, review: n, step };
+  const what = { reason, message, evidence, verbs, review: n, approval: null, step };
   return { kind: "review", tenant, id, saga, version, ...what, since, ageMs: ageOf(since, now) };
 }
 
@@ -131,7 +146,7 @@ async function unservedItem(store: Store, run: SharedRun, { serving, now }: Seen
   );
   const message = `no living worker serves ${saga} version ${version} in the structure ${hash}: start one that does`;
   const evidence = { structure: structureName(run), status: run.status, served };
-  const what = { message, evidence, verbs: [], review: null, step: null };
+  const what = { message, evidence, verbs: [], review: null, approval: null, step: null };
   return { kind: "unserved", tenant, id, saga, version, reason: "unserved", ...what, since, ageMs: ageOf(since, now) };
 }
 

@@ -26,7 +26,7 @@ export async function sendRequest(connection: Connection, request: Request): Pro
     case "TAKEN":
       return answer;
     case "GONE":
-      if (request.slot.startsWith("review:")) return { answer: "GONE" };
+      if (/^(?:review|approval):/.test(request.slot)) return { answer: "GONE" };
       throw notFound(request.run);
     case "ABSENT":
       throw notFound(request.run);

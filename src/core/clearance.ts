@@ -1,7 +1,8 @@
 /**
- * May the run go on with a call now? Owns what stops it: a pause, a question to a person, the order of going back, a send
+ * May the run go on with a call now? Owns what stops it: a pause, a question to people, the order of going back, a send
  * that is still under way here. When it wants to go on is the call's own matter (`nextAt`).
  */
+import { isCleared } from "./approvals.ts";
 import { type Draft, isParked, type Place } from "./draft.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, wordOwed } from "./rows.ts";
@@ -12,7 +13,8 @@ import type { Row } from "./run.ts";
  * before the registry has heard of its last claim.
  */
 export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
-  return callOf(row, side)?.state === "planned" && wordOwed(row) === null && mayProceed(draft, row, side);
+  if (callOf(row, side)?.state !== "planned" || wordOwed(row) !== null) return false;
+  return (side === "undo" || isCleared(draft, row)) && mayProceed(draft, row, side);
 }
 
 /** May the run go on with this call at all? */

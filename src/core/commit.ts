@@ -60,6 +60,9 @@ function withRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[]
 /** The listing of all parked runs. */
 export const parkedListing = "parked";
 
+/** The listing of all runs that ask people. */
+export const askingListing = "asking";
+
 /** The listing, shared by all tenants, of runs that no worker can read. Kept by `setAside` and `acquire`. */
 export const unreadableListing = "unreadable";
 
@@ -74,7 +77,7 @@ export function openListing(structure: string): string {
 }
 
 /**
- * The listings a record is in. `open:` and `parked` are shared by all tenants, the others are per tenant. An ended run is
+ * The listings a record is in. `open:`, `parked` and `asking` are shared by all tenants, the others are per tenant. An ended run is
  * in two.
  */
 export function listingsOf(record: RunRecord): readonly string[] {
@@ -82,6 +85,7 @@ export function listingsOf(record: RunRecord): readonly string[] {
   if (hasEnded(record.status)) return lists;
   lists.push(openListing(structureName(record)));
   if (record.status === "needs_review") lists.push(parkedListing);
+  if (record.asks.length > 0) lists.push(askingListing);
   for (const [name, value] of Object.entries(record.attributes)) lists.push(`attribute:${name}=${String(value)}`);
   return lists;
 }

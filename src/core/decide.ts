@@ -6,6 +6,7 @@
  * are folded in the order in which they were learnt. D4 every decision ends in `finish`, so status, waits and the wanted
  * time always follow from the record.
  */
+import { passApprovalTime } from "./approvals.ts";
 import { readAttributes } from "./attributes.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
@@ -59,6 +60,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     output: null,
     rows: 0,
     open: [],
+    asks: [],
     regionEntries: {},
     timers: [],
     waitingFor: null,
@@ -169,7 +171,7 @@ function takeRound(draft: Draft): boolean {
   if (record.unwind === null) goForward(draft);
   if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
   goOnFromSavepoint(draft);
-  return takeNext(draft) || fireTimer(draft) || takeUndo(draft) || draft.writes !== writes;
+  return takeNext(draft) || passApprovalTime(draft) || fireTimer(draft) || takeUndo(draft) || draft.writes !== writes;
 }
 
 /** The earliest timer that is due; one a round, since each may cancel the others. `false`: none is. */

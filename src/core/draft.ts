@@ -50,6 +50,8 @@ export interface Draft {
   stopping: boolean;
   /** There was more to do than one decision may. */
   more: boolean;
+  /** It closes what somebody may have answered in time: it counts only where nothing newer was sent. */
+  mustSee: boolean;
 }
 
 const none: ReadonlySet<number> = new Set();
@@ -79,6 +81,7 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     writes: 0,
     stopping: false,
     more: false,
+    mustSee: false,
   };
 }
 

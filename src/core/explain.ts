@@ -60,7 +60,7 @@ function knownOf({ state, course }: CallVerdict): Known {
     case "unknown":
       return "may have happened";
     case "planned":
-      return course === "call" ? "did not happen" : "may have happened";
+      return course === "call" || course === "wait" ? "did not happen" : "may have happened";
   }
 }
 

@@ -2,6 +2,7 @@
  * The end of a decision: the commit that says what has changed, and what the driver does next. Invariant: the lease is
  * given back in the same write after which nothing is left to do.
  */
+import { openApprovalSlots } from "./approvals.ts";
 import { type Commit, listingsOf } from "./commit.ts";
 import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
@@ -49,11 +50,11 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
     consumed: draft.consumed,
     seen: record.seen,
     ...memberships(before.record, record),
-    openSlots: record.review === null ? [] : [`review:${record.review.n}`],
+    openSlots: [...(record.review === null ? [] : [`review:${record.review.n}`]), ...openApprovalSlots(draft)],
     now: input.now,
     due,
     release,
-    mustSee: release || isParked(draft) || hasEnded(record.status),
+    mustSee: draft.mustSee || release || isParked(draft) || hasEnded(record.status),
     withdraw: draft.withdraw,
     settledPermits: draft.settledPermits,
     abortPermits: draft.abortPermits,
@@ -66,7 +67,8 @@ function changedRows({ before, rows }: Draft): readonly Row[] {
 }
 
 function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" | "join"> {
-  if (before.status === after.status && before.attributes === after.attributes) return { leave: [], join: [] };
+  const isSame = before.status === after.status && before.attributes === after.attributes;
+  if (isSame && before.asks.length > 0 === after.asks.length > 0) return { leave: [], join: [] };
   const left = listingsOf(before);
   const joined = listingsOf(after);
   return {

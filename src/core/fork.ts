@@ -118,7 +118,16 @@ export function fork(input: ForkInput): {
 function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   // The log has just been read back over this very machine.
   const { effect } = saga.steps[row.step] as StepSpec;
-  const blank = { progress: null, output: null, unusable: false, abandoned: false, told: null, undo: null } as const;
+  // People are asked by the fork itself.
+  const blank = {
+    approval: null,
+    progress: null,
+    output: null,
+    unusable: false,
+    abandoned: false,
+    told: null,
+    undo: null,
+  } as const;
   const intent = row.intent === null ? null : newIntent(row.intent.key);
   return { ...row, ...blank, call: newCall(effect, now), intent, reference: null };
 }

@@ -5,6 +5,7 @@
  * Invariants: F1 the machine hears of a failure only when nothing can be left outside. F2 it hears nothing while the run
  * is paused or parked.
  */
+import { askPeople } from "./approvals.ts";
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { mayTryAgain } from "./find-out.ts";
@@ -16,6 +17,7 @@ import { overBudget } from "./size.ts";
 import { hasOpenTools } from "./tools.ts";
 import { causeOf, takesFailure, tell } from "./turn.ts";
 import { pivotHappened, startUnwind } from "./unwind-start.ts";
+import { carryOutWord } from "./votes.ts";
 
 /** Sees to every open row, oldest first. */
 export function goForward(draft: Draft): void {
@@ -26,7 +28,10 @@ export function goForward(draft: Draft): void {
 export function attend(draft: Draft, seq: number): void {
   if (draft.record.unwind !== null || !draft.open.includes(seq)) return;
   if (rowAt(draft, seq).abandoned) seeToAbandoned(draft, rowAt(draft, seq));
-  if (isParked(draft) || draft.record.paused || askAbout(draft, rowAt(draft, seq))) return;
+  if (isParked(draft) || draft.record.paused) return;
+  askPeople(draft, seq);
+  if (askAbout(draft, rowAt(draft, seq))) return;
+  carryOutWord(draft, seq);
   expireRepeat(draft, { seq, side: "action" });
   expireRepeat(draft, { seq, side: "undo" });
   const row = rowAt(draft, seq);
@@ -88,7 +93,12 @@ function happenedTwice(draft: Draft, row: Row): boolean {
 /** Does the step want a person to look before its failure counts (and has none looked yet)? */
 function asksFirst(draft: Draft, row: Row): boolean {
   const { error, proof } = row.call;
-  return error?.kind !== "fail" && proof !== "person" && stepOf(draft, row).onExhausted === "review";
+  return (
+    error?.kind !== "fail" &&
+    error?.kind !== "rejected" &&
+    proof !== "person" &&
+    stepOf(draft, row).onExhausted === "review"
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import type { InboxBody, InboxEntry } from "./run.ts";
 import { settle } from "./settle.ts";
 import { feed } from "./turn.ts";
 import { takeCancel, takeVerb } from "./verbs.ts";
+import { takeWordOfPerson } from "./votes.ts";
 
 /** Adds newly delivered entries, by position. */
 export function receive(draft: Draft, entries: readonly InboxEntry[]): void {
@@ -73,6 +74,8 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
     case "decide":
+      takeWordOfPerson(draft, entry, body);
+      return true;
     case "child":
     case "turn":
     case "migrate":

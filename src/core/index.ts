@@ -1,4 +1,6 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
+
+export { approvalSlot, isAsking, shownOf } from "./approvals.ts";
 export {
   type ArtifactKey,
   type Artifacts,
@@ -11,6 +13,7 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export {
+  askingListing,
   type Commit,
   evolve,
   listingsOf,
@@ -46,3 +49,4 @@ export { objectionToUndo } from "./undo.ts";
 export { isDriven, unservedBy } from "./unserved.ts";
 export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind-preview.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";
+export { objectionToWord, rolesAt, type VoterObjection } from "./voters.ts";

@@ -4,11 +4,12 @@
  */
 import type { CallSpec, StepSpec } from "../saga/index.ts";
 import type { Machine } from "./machine-port.ts";
+import { objectionToInput } from "./new-input.ts";
 import type { Proposal, ReplayWish } from "./replay.ts";
 import { callOf, doubtOf, type Side } from "./rows.ts";
 import type { Call, Review, ReviewReason, Row, Verb } from "./run.ts";
 import { hasEnded } from "./run.ts";
-import { isOutcomeRecorded, objectionToInput, objectionToRepeat } from "./verbs.ts";
+import { isOutcomeRecorded, objectionToRepeat } from "./verbs.ts";
 import { type CallVerdict, type Judged, verdictOf } from "./verdict.ts";
 
 type ParkedWish = Extract<ReplayWish, { readonly mode: "resume" | "retry_step" }>;

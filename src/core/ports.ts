@@ -179,7 +179,7 @@ export interface ListPage {
   readonly cursor: string | null;
 }
 
-/** A page of listings that all tenants share (`parked`, `open:<structure>`). */
+/** A page of listings that all tenants share (`parked`, `asking`, `open:<structure>`). */
 export interface SharedQuery {
   readonly listings: readonly string[];
   /** Of this tenant only; a page of it may be short, or empty, before the last one. */
@@ -191,7 +191,7 @@ export interface SharedQuery {
 export interface SharedRun
   extends Pick<
     RunRecord,
-    "tenant" | "id" | "saga" | "version" | "hash" | "status" | "review" | "revision" | "createdAt"
+    "tenant" | "id" | "saga" | "version" | "hash" | "status" | "review" | "asks" | "revision" | "createdAt"
   > {
   /** The step that its review is about; `null`: none. */
   readonly step: string | null;

@@ -47,12 +47,26 @@ function isDefective({ state, error }: Call): boolean {
 /** Parks where a call of the row is stuck, or its undoing has halted; `true`: this row needs a person. */
 export function askAbout(draft: Draft, row: Row): boolean {
   if (isStuck(row.call)) return askStuck(draft, row, "action", row.call);
+  if (isLeftToPerson(row)) return askAboutExpired(draft, row);
   if (row.intent !== null && askAboutIntent(draft, row, row.intent)) return true;
   const call = row.undo?.call ?? null;
   if (call !== null && isStuck(call)) return askStuck(draft, row, "undo", call);
   if (row.undo?.state !== "halted") return false;
   if (call === null) askAboutLate(draft, row, row.undo.reason);
   else askAboutHalted(draft, row, call);
+  return true;
+}
+
+/** Nobody has decided in time on what a person is to look at then. */
+export function isLeftToPerson({ approval, call }: Row): boolean {
+  return approval?.state === "expired" && approval.onExpire === "review" && call.state === "planned";
+}
+
+/** `retry` asks anew, `resolve` (as absent) says that it is not carried out. */
+function askAboutExpired(draft: Draft, { seq, step, approval }: Row): true {
+  const message = `nobody has decided on ${step} in time: ${approval?.question}`;
+  const verbs: readonly Verb[] = ["retry", "resolve"];
+  park(draft, { reason: "approval_expired", message, seq, side: "action", evidence: null, verbs });
   return true;
 }
 

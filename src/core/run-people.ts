@@ -1,6 +1,6 @@
 /**
  * What a run keeps of people: the approvals it asks for, and the budgets that only a person raises. Shapes only; `run.ts` says
- * where they stand, `approvals.ts` and `budgets.ts` own what becomes of them.
+ * where they stand, `approvals.ts`, `votes.ts` and `budgets.ts` own what becomes of them.
  */
 import type { Json } from "../saga/index.ts";
 
@@ -26,8 +26,9 @@ export interface Vote {
   readonly form?: Json;
 }
 
-/** A question back, and its answer. */
+/** A question back, or an answer to one. */
 export interface Talk {
+  readonly is: "question" | "answer";
   readonly by: string;
   readonly at: number;
   readonly text: string;

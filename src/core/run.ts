@@ -348,6 +348,8 @@ export interface RunRecord {
   /** Number of rows in the ledger. */
   readonly rows: number;
   readonly open: readonly number[];
+  /** Seqs of those that ask people now. */
+  readonly asks: readonly number[];
   /** Times each parallel region was entered, by region id; only regions entered more than once matter. */
   readonly regionEntries: Readonly<Record<string, number>>;
   readonly timers: readonly Timer[];

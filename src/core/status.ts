@@ -3,6 +3,7 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
+import { asksOf, waitsForPeople } from "./approvals.ts";
 import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
@@ -14,6 +15,7 @@ import { hasEnded } from "./run.ts";
 export function conclude(draft: Draft): void {
   const { record } = draft;
   record.open = draft.open;
+  record.asks = asksOf(draft);
   const waitingFor = parkDeadEnd(draft);
   record.status = statusOf(draft);
   record.waitingFor = record.status === "waiting" ? waitingFor : null;
@@ -31,8 +33,12 @@ export function statusOf(draft: Draft): RunStatus {
   if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
   if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
-  const isAtWork = open.some((seq) => !waitsForIntent(draft, rowAt(draft, seq)));
+  const isAtWork = open.some((seq) => !waitsForOthers(draft, rowAt(draft, seq)));
   return isAtWork || record.snapshot === null ? "running" : "waiting";
+}
+
+function waitsForOthers(draft: Draft, row: Row): boolean {
+  return waitsForIntent(draft, row) || waitsForPeople(draft, row);
 }
 
 /** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
@@ -46,7 +52,7 @@ function isOnlyUndoing(rows: readonly Row[], open: readonly number[]): boolean {
 function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
-  if (draft.open.length > 0) return "intent";
+  if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
   if (timers.length > 0) return "timer";
   const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;

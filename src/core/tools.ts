@@ -8,6 +8,7 @@
  * tool's row its action is suspended: it holds no worker, and is made again later.
  */
 import { type Checked, decodeInput, type Json, type StepSpec } from "../saga/index.ts";
+import { isAsking } from "./approvals.ts";
 import type { DriverFact, ToolAsk } from "./decision.ts";
 import { hashOf } from "./digest.ts";
 import { type Draft, note, patchRow, rowAt, stepOf } from "./draft.ts";
@@ -60,6 +61,7 @@ function answerOf(row: Row, reason: string | null): ToolAnswer {
   if (told === "outcome") return { is: "output", output };
   // What was told as a failure says why it failed.
   if (told === "failure") return { is: "failed", failure: call.error as Failure };
+  if (isAsking(row)) return { is: "suspended", why: `people are asked first: ${row.approval?.question}` };
   return reason === null || call.state === "sent" ? { is: "pending" } : { is: "suspended", why: reason };
 }
 

@@ -76,7 +76,9 @@ function failureOf({ call }: Row): Failure {
 
 /** The cause of a run that fails because of a row. */
 export function causeOf(row: Row): Cause {
-  return { kind: "step_failed", step: row.step, message: failureOf(row).message, reference: `row ${row.seq}` };
+  const { kind, message } = failureOf(row);
+  const why = kind === "rejected" ? kind : "step_failed";
+  return { kind: why, step: row.step, message, reference: `row ${row.seq}` };
 }
 
 function unnamedCause(at: string): Cause {

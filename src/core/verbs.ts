@@ -4,36 +4,25 @@
  * again that may have happened and is not safe to repeat, unless the person states that nothing happened. V3 only
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
  */
-import { type CallSpec, decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
+import { type CallSpec, decodeOutput, type Json } from "../saga/index.ts";
+import { askAnew } from "./approvals.ts";
 import { summaryOf } from "./artifacts.ts";
 import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
-import { hashOf } from "./digest.ts";
 import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { planAgain, provenAbsent } from "./find-out.ts";
-import { keyOf } from "./new-row.ts";
+import { changeInput } from "./new-input.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
-import { park } from "./reviews.ts";
+import { isLeftToPerson, park } from "./reviews.ts";
 import { goAllTheWay, rewind } from "./rewind.ts";
 import { doubtOf, hasOutput, mayRepeat } from "./rows.ts";
-import type {
-  Call,
-  CallState,
-  Cause,
-  InboxBody,
-  InboxEntry,
-  Review,
-  ReviewReason,
-  Row,
-  Undo,
-  VerbCommand,
-} from "./run.ts";
+import type { Call, CallState, Cause, InboxBody, InboxEntry, Review, ReviewReason, VerbCommand } from "./run.ts";
 import { countReplay, objectionToMoved, ofPlan } from "./shown.ts";
-import { countChange, overBudget, sizeOf } from "./size.ts";
 import { blockedBy } from "./take-over.ts";
 import { startUnwind, startUnwindDespitePivot } from "./unwind-start.ts";
+import { refuseCall } from "./votes.ts";
 
 /** The verbs that are about one call. */
 type PlaceVerb = Extract<VerbCommand, { readonly verb: "probe" | "resolve" | "retry" | "skip" }>;
@@ -189,6 +178,8 @@ function probeNow(draft: Draft, place: Place): Problem {
 function resolve(draft: Draft, place: Place, command: Extract<VerbCommand, { verb: "resolve" }>): Problem {
   if (command.as === "absent") return resolveAbsent(draft, place, command.reference);
   const isAction = place.side === "action";
+  if (isAction && rowAt(draft, place.seq).kind === "approval")
+    return "only who may decide on it approves it: retry asks them anew";
   const checked = isAction ? decodeOutput(stepOf(draft, rowAt(draft, place.seq)), command.output) : null;
   if (checked !== null && !checked.ok) return `the output does not fit: ${checked.problem}`;
   patchRow(draft, place.seq, { reference: command.reference });
@@ -208,6 +199,10 @@ function resolveAbsent(draft: Draft, place: Place, reference: string | null): Pr
   if (state === "reused") return "it was made and undone by its owner: say that it is there again, or undo this run";
   if (state === "claiming") return giveUpClaim(draft, place, reference);
   patchRow(draft, place.seq, { reference });
+  if (isLeftToPerson(rowAt(draft, place.seq))) {
+    refuseCall(draft, place.seq, "EXPIRED", "nobody has decided in time, and a person has said that it is not made");
+    return null;
+  }
   // A compensation that was not made is made again; an action goes by what its policy still allows.
   if (place.side === "undo") patchCall(draft, place, { attempt: 0, error: null });
   if (state === "not_applied" && place.side === "action") closeNotApplied(draft, place, "person");
@@ -238,8 +233,12 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
     (input === undefined ? null : changeInput(draft, place, input)) ??
     objectionToRepeat(callAt(draft, place), specOf(draft, row, place.side), draft.input.now);
   if (problem !== null) return problem;
+  if (place.side === "action") {
+    const unasked = askAnew(draft, place.seq);
+    if (unasked !== null) return unasked;
+    claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
+  }
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
-  if (place.side === "action") claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
   planAgain(draft, place, draft.input.now);
   return null;
 }
@@ -252,40 +251,6 @@ export function isOutcomeRecorded(reason: ReviewReason, state: CallState): boole
 /** Why a call is not made again on a person's word alone; `null`: it may be. */
 export function objectionToRepeat(call: Call, spec: CallSpec, now: number): string | null {
   return doubtOf(call) === null || mayRepeat(call, spec, now) ? null : "it may have happened: say first whether it did";
-}
-
-/** Why a call cannot be given another input; `null`: it can. */
-export function objectionToInput(call: Call, step: StepSpec, input: Json): string | null {
-  if (doubtOf(call) !== null) return "it may have happened with the old input: say first whether it did";
-  const checked = decodeInput(step, input);
-  return checked.ok ? null : `the input does not fit: ${checked.problem}`;
-}
-
-/** For this call alone: what a compensation is given instead is kept beside it, and the action's stays what it was. */
-function changeInput(draft: Draft, place: Place, input: Json): Problem {
-  const row = rowAt(draft, place.seq);
-  const problem = objectionToInput(callAt(draft, place), stepOf(draft, row), input);
-  if (problem !== null) return problem;
-  if (place.side === "action" && hasOtherKey(draft, row, input))
-    return "it would be another effect, with another intent: start another run for it";
-  // A place on that side is one of a row that has a compensation.
-  const undo = row.undo as Undo;
-  if (place.side === "action") {
-    const tooLarge = overBudget(draft, draft.record.bytes + sizeOf(input) - sizeOf(row.input));
-    if (tooLarge !== null) return `the input is too large: ${tooLarge}`;
-    countChange(draft, row.input, input);
-  }
-  // How far it had come was said of the old input.
-  const tool = row.tool && { ...row.tool, asked: row.tool.asked ?? hashOf(row.input) };
-  patchRow(draft, place.seq, place.side === "action" ? { input, tool, progress: null } : { undo: { ...undo, input } });
-  return null;
-}
-
-/** Would the call have another business key with this input? */
-function hasOtherKey(draft: Draft, row: Row, input: Json): boolean {
-  if (row.intent === null || row.tool !== null) return false;
-  const key = keyOf(stepOf(draft, row), input, null);
-  return !key.ok || hashOf(key.value) !== hashOf(row.intent.key);
 }
 
 /** The recorded outcome is read again, by mended code; nothing is called. */

@@ -6,6 +6,7 @@
  * Invariant: J1 a call is never judged safer here than the engine would treat it.
  */
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
+import { isAsking } from "./approvals.ts";
 import { MissingArtifact, missingIn, missingInWords } from "./artifacts.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
@@ -155,6 +156,8 @@ function judgeOpen(it: Case): Judgement {
   if (call.state === "sent" && call.deadline !== null && it.now < call.deadline) {
     return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
   }
+  if (side === "action" && isAsking(row))
+    return { course: "wait", reason: `people are asked: ${row.approval?.question}` };
   if (call.state === "claiming") return judgeClaim(row);
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };

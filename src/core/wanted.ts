@@ -4,6 +4,7 @@
  * step worker will act on is no reason to keep the lease.
  */
 
+import { approvalTime } from "./approvals.ts";
 import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
@@ -55,7 +56,7 @@ function isMine(draft: Draft, seq: number, side: Side): boolean {
 }
 
 interface Times {
-  /** What moves the run without a call: timers, the end of a quiesce. */
+  /** What moves the run without a call: timers, the end of a quiesce, what becomes of an asking by itself. */
   turns: number;
   /** Calls to be granted, probes to be asked, claims and words for the registry of intents. */
   calls: number;
@@ -86,6 +87,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
     wordTime(draft, row),
   );
   if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
+  times.turns = Math.min(times.turns, approvalTime(row));
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
   if (row.call.state === "sent" && row.call.fence === null)
     times.remote = Math.min(times.remote, remoteTime(draft, row));

@@ -2,7 +2,8 @@
  * The straight-line form: `.step`, `.each`, `.parallel`, `.when`, `.wait`, `.waitFor`, `.build`. Owns its types and the collecting
  * of parts; `plan.ts` makes the machine. Invariant: a line is immutable, every call gives a new one.
  */
-import type { ZodType } from "zod";
+import type { ZodType, z } from "zod";
+import { type ApprovalOptions, type Approved, approval, type FormOf } from "./approval.ts";
 import { defineSaga, type Saga, type SagaOptions } from "./define.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { type EachOptions, eachStep } from "./each.ts";
@@ -69,6 +70,18 @@ export interface Line<F extends Frame, Seen, Added, Kind extends "saga" | "branc
     ...mapper: MapperArgs<F, Seen, StepInput>
   ): Line<F, Seen & Readonly<Record<Name, Output>>, Added & Readonly<Record<Name, Output>>, Kind>;
 
+  /** Asks people, holding no worker; `mapper` makes what they are asked about. As `.step(approval(name, options), mapper)`. */
+  approval<const Name extends string, In extends ZodType, Form extends ZodType | undefined = undefined>(
+    name: Name & Unseen<Name, Seen>,
+    options: ApprovalOptions<In, Form>,
+    ...mapper: MapperArgs<F, Seen, z.input<In>>
+  ): Line<
+    F,
+    Seen & Readonly<Record<Name, Approved<z.input<In>, FormOf<Form>>>>,
+    Added & Readonly<Record<Name, Approved<z.input<In>, FormOf<Form>>>>,
+    Kind
+  >;
+
   /**
    * Runs a step for every item of a list, in order, `concurrency` at a time. Each item is a ledger row with an operation id
    * of its own; an interrupted batch goes on at the right item. The outputs are `results.<step>Each`, or `results.<as>`.
@@ -133,6 +146,10 @@ class Parts {
   step(step: Step, mapper?: ErasedMapper): Parts {
     if (!isStep(step)) this.#refuse("NOT_A_STEP", ".step() was given something else", "Give it what step() returned");
     return this.#with({ kind: "step", step, mapper: mapper ?? null });
+  }
+
+  approval(name: string, options: ApprovalOptions<ZodType>, mapper?: ErasedMapper): Parts {
+    return this.step(approval(name, options) as unknown as Step, mapper);
   }
 
   each(items: ErasedMapper, step: Step, options: EachOptions = {}): Parts {

@@ -1,5 +1,6 @@
 /** The door of the room: what users declare, and the erased shapes by which core and engine read it. */
 
+export { type ApprovalOptions, type Approved, approval } from "./approval.ts";
 export type { Build, Line, View } from "./builder.ts";
 export { type Classification, classifyHttp } from "./classify.ts";
 export {
@@ -14,6 +15,7 @@ export {
 export { type Duration, durationMs } from "./duration.ts";
 export type { EachOptions } from "./each.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
+export type { AskOptions, Gate, GateOptions } from "./gate.ts";
 export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";
@@ -42,6 +44,7 @@ export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
 export type {
   ActionContext,
+  ApprovalTerms,
   CallContext,
   CallSpec,
   CompensateContext,

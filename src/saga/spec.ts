@@ -106,22 +106,31 @@ export interface CompensationSpec extends CallSpec {
   readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
 }
 
-/** What people are asked before a step is carried out; `null` where nobody needs to be asked. */
+/** What people are asked before a step is carried out. */
 export interface ApprovalSpec {
+  /** What they are asked for this input. Pure; throws where its author's own functions do. */
+  readonly terms: (view: { readonly input: unknown }) => ApprovalTerms;
+  /** What the person fills in; `null`: nothing. */
+  readonly form: ZodType | null;
+}
+
+/** What people are asked for one input. */
+export interface ApprovalTerms {
+  /** Is a person needed at all? */
+  readonly asks: boolean;
+  /** The rule that fired (or, `asks: false`, that let it go) in words. */
+  readonly rule: string | null;
   /** In plain words, for the person who decides. */
-  readonly question: (view: { readonly input: unknown }) => string;
-  /** Is a person needed? The rule that fired (or, `asks: false`, that let it go) in words. */
-  readonly when: (view: { readonly input: unknown }) => { readonly asks: boolean; readonly rule: string | null };
+  readonly question: string;
   /** Roles one of which is needed; none: anybody but the requester. */
   readonly roles: readonly string[];
   readonly quorum: number;
-  /** Who asks for it, and so may not approve it. */
-  readonly requester: ((view: { readonly input: unknown }) => string | null) | null;
+  /** Who asks for it, and so may not decide on it. */
+  readonly requester: string | null;
   readonly allowed: readonly ("approve" | "edit" | "reject" | "ask_back")[];
-  /** What the person fills in; `null`: nothing. */
-  readonly form: ZodType | null;
   readonly expiresMs: number | null;
   readonly onExpire: "reject" | "review";
+  /** By time. */
   readonly escalations: readonly { readonly afterMs: number; readonly to: readonly string[] }[];
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ZodType, z } from "zod";
 import type { Duration } from "./duration.ts";
+import type { Gate } from "./gate.ts";
 import type { JsonSide } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
 import type { RetryOptions } from "./policy.ts";
@@ -81,6 +82,11 @@ interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services, 
   readonly freshKeyAfterAbsent?: boolean;
   /** The named queue whose workers run it; without it the driver runs it inline. */
   readonly queue?: string;
+  /**
+   * What people are asked before it is carried out: `{ by: "finance", when: ({ input }) => input.cents > 50_000 }`, or a function
+   * of the input that gives such options, or `false` where nobody needs to be asked. The run waits for them without a worker.
+   */
+  readonly approve?: NoInfer<Gate<z.output<In>>>;
 }
 
 /** Nothing changes outside, so there is nothing to undo. */

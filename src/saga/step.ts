@@ -8,6 +8,7 @@ import type { ZodType, z } from "zod";
 import { RepriseError } from "../errors.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
+import { approvalSpec, type Gate, gateProblems } from "./gate.ts";
 import { guardedLogic, unguardedLogic } from "./logic.ts";
 import { nullPrototype } from "./names.ts";
 import { actionDefaults, compensationRetry, retryPolicy, timeoutMs } from "./policy.ts";
@@ -81,10 +82,18 @@ type ErasedOptions = Partial<
     readonly uses?: Readonly<Record<string, unknown>>;
     readonly compensate?: CompensationSpec["run"] | ErasedCompensation;
     readonly noCompensation?: string;
+    readonly approve?: Gate;
+    /** Of an approval. */
+    readonly form?: ZodType | undefined;
   };
 type ErasedCompensation = CompensateOptions<ZodType, ZodType, unknown, false> & Pick<CompensationSpec, "run">;
 
-function makeStep<Name extends string, Input, Output>(name: Name, options: ErasedOptions): Step<Name, Input, Output> {
+/** Makes a step of options whose types are let go. Throws `DEFINITION_INVALID`. */
+export function makeStep<Name extends string, Input, Output>(
+  name: Name,
+  options: ErasedOptions,
+  kind: StepSpec["kind"] = "call",
+): Step<Name, Input, Output> {
   const findings: Finding[] = [];
   const say = (code: string, message: string, fix: string): void => {
     findings.push({ level: "error", code, saga: null, state: null, step: String(name), message, fix });
@@ -92,7 +101,8 @@ function makeStep<Name extends string, Input, Output>(name: Name, options: Erase
   judgeShape(name, options, say);
   judgeUndo(options, say);
   judgeTools(options, say);
-  const spec = collect(() => specOf(name, options), say);
+  judgeGate(options, say);
+  const spec = collect(() => specOf(name, options, kind), say);
   refuseErrors(findings);
   if (spec === null) throw new RepriseError("DEFINITION_INVALID", `Step "${name}" cannot be read.`);
   return Object.assign(guardedLogic<Input, Output>(name), {
@@ -148,6 +158,13 @@ function judgeTool(name: string, used: unknown, say: Say): void {
   if (used.spec.pivot) say("TOOLS_PIVOT", `the tool ${name} is a pivot`, "Make it a step of the machine");
 }
 
+function judgeGate({ approve, form }: ErasedOptions, say: Say): void {
+  if (approve !== undefined)
+    for (const wrong of gateProblems(approve)) say("APPROVAL", wrong, "Mend what people are asked");
+  if (form === undefined) return;
+  for (const wrong of schemaProblems(form, "decoded")) say("SCHEMA", `form: ${wrong}`, "Mend the schema");
+}
+
 function judgeUndo(options: ErasedOptions, say: Say): void {
   const { effect, compensate, noCompensation } = options;
   // What it takes to undo something depends on what it is.
@@ -191,7 +208,11 @@ function collect<Spec>(make: () => Spec, say: Say): Spec | null {
   }
 }
 
-function specOf<Name extends string>(name: Name, options: ErasedOptions): StepSpec & { readonly name: Name } {
+function specOf<Name extends string>(
+  name: Name,
+  options: ErasedOptions,
+  kind: StepSpec["kind"],
+): StepSpec & { readonly name: Name } {
   const call = callSpec(options);
   return {
     ...call,
@@ -212,8 +233,8 @@ function specOf<Name extends string>(name: Name, options: ErasedOptions): StepSp
     queue: options.queue ?? null,
     intent: options.intent ?? null,
     uses: usedBy(options.uses ?? {}),
-    kind: "call",
-    approval: null,
+    kind,
+    approval: options.approve === undefined ? null : approvalSpec(name, options.approve, options.form, kind),
     child: null,
     deadlineMs: null,
     onDeadline: "fail",

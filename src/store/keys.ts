@@ -3,7 +3,15 @@
  * tag, so that a script touches one slot. Ids are checked here, before they become part of a key.
  */
 
-import { idPattern, openListing, parkedListing, type RunRef, runKey, unreadableListing } from "../core/index.ts";
+import {
+  askingListing,
+  idPattern,
+  openListing,
+  parkedListing,
+  type RunRef,
+  runKey,
+  unreadableListing,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
 const namespacePattern = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -75,7 +83,12 @@ export function listingMember(run: RunRef, listing: string): string {
 }
 
 function isShared(listing: string): boolean {
-  return listing === parkedListing || listing === unreadableListing || listing.startsWith(openListing(""));
+  return (
+    listing === parkedListing ||
+    listing === askingListing ||
+    listing === unreadableListing ||
+    listing.startsWith(openListing(""))
+  );
 }
 
 /** Names of the keys that belong to the namespace, not to a shard. */

@@ -4,9 +4,9 @@
  */
 import type { Row } from "../core/index.ts";
 
-/** The open wait or review a slot needs: `review:<n>` or `wait:<seq>.<n>`; `null`: the slot is always open. */
+/** The open asking or review a slot needs: `review:<n>` or `approval:<seq>.<n>`; `null`: the slot is always open. */
 export function gateOf(slot: string): string | null {
-  const match = /^(?:review:[^:]+|wait:[^:]+)/.exec(slot);
+  const match = /^(?:review|approval):[^:]+/.exec(slot);
   return match === null ? null : match[0];
 }
 
@@ -17,7 +17,7 @@ export function reopens(slot: string): boolean {
 
 /** Is it one of those that a busy sender could pile up without end? */
 export function isBounded(slot: string): boolean {
-  return slot.startsWith("event:") || slot.startsWith("control:");
+  return slot.startsWith("event:") || slot.startsWith("control:") || /^approval:[^:]+:say:/.test(slot);
 }
 
 /** The call of a row that lies in a named queue, as `<send><a|u>`; `null`: none. */

@@ -6,6 +6,7 @@ import {
   type Decision,
   evolve,
   hasEnded,
+  isAsking,
   type LogEntry,
   type Row,
   type Run,
@@ -67,6 +68,18 @@ const rules = new Map<string, (checked: Checked) => boolean>([
     ({ decision }) => decision.calls.some((order) => isUnowned(order, decision.run)),
   ],
   [
+    "nothing is sent that people have not let go",
+    ({ decision }) => decision.calls.some((order) => isUnasked(order, decision.run)),
+  ],
+  [
+    "asks holds exactly the rows that ask people",
+    ({ decision: { run } }) =>
+      !isDeepStrictEqual(
+        [...run.record.asks],
+        run.rows.filter(isAsking).map(({ seq }) => seq),
+      ),
+  ],
+  [
     "compensations go in strict reverse",
     ({ decision, input }) =>
       decision.calls.some((order) => order.kind === "undo" && isOutOfOrder(order, decision.run, input)),
@@ -88,7 +101,7 @@ const rules = new Map<string, (checked: Checked) => boolean>([
     ({ decision: { run } }) => (run.record.status === "waiting") !== (run.record.waitingFor !== null),
   ],
   [
-    "the open review can be answered",
+    "the open review and what people are asked can be answered",
     ({ decision: { run, commit } }) => commit !== null && !isDeepStrictEqual([...commit.openSlots], slotsOf(run)),
   ],
   [
@@ -189,7 +202,7 @@ function isLost({ run, then, wanted }: Decision): boolean {
   if (then === "hold" || wanted !== null) return false;
   const { status, waitingFor } = run.record;
   if (hasEnded(status) || status === "needs_review" || status === "paused") return false;
-  return !(status === "waiting" && waitingFor === "event");
+  return !(status === "waiting" && (waitingFor === "event" || waitingFor === "approval"));
 }
 
 function isIdle({ decision: { then, calls, claims, publishes, wanted, run }, input }: Checked): boolean {
@@ -213,6 +226,13 @@ function isAskedWell({ record: { status, review } }: Run): boolean {
   return (status === "needs_review") === (review !== null) && (review === null || review.verbs.includes("close"));
 }
 
-function slotsOf({ record: { review } }: Run): readonly string[] {
-  return review === null ? [] : [`review:${review.n}`];
+function slotsOf({ record: { review, asks }, rows }: Run): readonly string[] {
+  const slots = asks.map((seq) => `approval:${seq}.${rows[seq - 1]?.approval?.n}`);
+  return review === null ? slots : [`review:${review.n}`, ...slots];
+}
+
+/** What is called wants nobody's word, or has it. */
+function isUnasked({ kind, seq }: CallOrder, { rows }: Run): boolean {
+  const approval = rows[seq - 1]?.approval ?? null;
+  return kind === "action" && approval !== null && approval.state !== "approved" && approval.state !== "not_needed";
 }

@@ -35,6 +35,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     output: null,
     rows: 0,
     open: [],
+    asks: [],
     regionEntries: {},
     timers: [],
     waitingFor: null,

@@ -52,6 +52,7 @@ const record = shapeOf<Told>({
   snapshot: { short: "s", usual: nothing, pack: packState, unpack: unpackState },
   rows: { short: "rw", usual: zero },
   open: { short: "op", usual: emptyList },
+  asks: { short: "as", usual: emptyList },
   regionEntries: { short: "re", usual: emptyMap },
   timers: { short: "tm", usual: emptyList },
   waitingFor: { short: "wf", usual: nothing },

@@ -2,7 +2,7 @@
  * The stored form of a ledger row: element seq - 1 of the ledger. A row whose call lies in a named queue begins with
  * `<send><a|u>;`, which is all that the `permit` script reads of it. XState's own invoke ids end with the name of the step.
  */
-import type { Call, Row, RowIntent, RunRef, Undo } from "../../core/index.ts";
+import type { Call, Row, RowApproval, RowIntent, RunRef, Undo } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { offerOf } from "../slots.ts";
 import { decoded, emptyList, no, nothing, one, shapeOf, zero } from "./shape.ts";
@@ -61,6 +61,25 @@ const intent = shapeOf<RowIntent>({
   said: { short: "p", usual: nothing },
 });
 
+const approval = shapeOf<RowApproval>({
+  state: { short: "s" },
+  n: { short: "n", usual: one },
+  question: { short: "q" },
+  shown: { short: "h" },
+  rule: { short: "r", usual: nothing },
+  requester: { short: "rq", usual: nothing },
+  roles: { short: "ro", usual: emptyList },
+  delegates: { short: "dl", usual: emptyList },
+  quorum: { short: "m", usual: one },
+  allowed: { short: "al", usual: emptyList },
+  since: { short: "t" },
+  expiresAt: { short: "x", usual: nothing },
+  onExpire: { short: "ox", usual: () => "reject" },
+  escalations: { short: "es", usual: emptyList },
+  votes: { short: "v", usual: emptyList },
+  talk: { short: "tk", usual: emptyList },
+});
+
 const row = shapeOf<Omit<Row, "seq">>({
   kind: { short: "k", usual: () => "call" },
   step: { short: "n" },
@@ -82,7 +101,12 @@ const row = shapeOf<Omit<Row, "seq">>({
     unpack: intent.unpack,
   },
   tool: { short: "tl", usual: nothing },
-  approval: { short: "ap", usual: nothing },
+  approval: {
+    short: "ap",
+    usual: nothing,
+    pack: (value) => (value === null ? null : approval.pack(value)),
+    unpack: approval.unpack,
+  },
   child: { short: "ch", usual: nothing },
   dueBy: { short: "db", usual: nothing },
   progress: { short: "pg", usual: nothing },

@@ -1,0 +1,175 @@
+/**
+ * The gate `approve` of a step, and what `approval()` has in common with it: what people are asked, as its author writes it, and
+ * as the terms that core reads for one input. Owns the options, their defaults, and what is wrong about them.
+ *
+ * Invariants: Q1 an asking can always be approved and rejected. Q2 who says nothing has refused: what nobody decided on in time
+ * is rejected unless a person is to look. Q3 terms that are wrong are never read as "nobody needs to be asked".
+ */
+import type { ZodType } from "zod";
+import { type Duration, durationMs } from "./duration.ts";
+import type { ApprovalSpec, ApprovalTerms, StepSpec } from "./spec.ts";
+
+/** What may be answered. */
+type Allowed = ApprovalTerms["allowed"][number];
+interface ViewOf<Input> {
+  readonly input: Input;
+}
+
+/** How people are asked. */
+export interface AskOptions<Input = unknown> {
+  /** In plain words, for the person who decides. */
+  readonly question?: string | ((view: ViewOf<Input>) => string);
+  /** Why people are asked, in words: `"more than 500 EUR"`. It is recorded, whichever way it went. */
+  readonly rule?: string;
+  /** The role, or the roles, one of which may decide; anybody but the requester unless given. */
+  readonly by?: string | readonly string[];
+  /** How many different people must approve: 1. One rejection rejects. */
+  readonly quorum?: number;
+  /** The id of who asks for it, and so may not decide on it. */
+  readonly requester?: string | ((view: ViewOf<Input>) => string | null);
+  /** `approve`, `reject` and `ask_back` unless given; `edit`: approve with other arguments. */
+  readonly allow?: readonly Allowed[];
+  /** How long it may be decided on; for ever unless given. */
+  readonly expires?: Duration;
+  /** What then: it is rejected (default), or the run is parked for a person. */
+  readonly onExpire?: "reject" | "review";
+  /** Who else may decide when nobody has, counted from when it was asked. */
+  readonly escalate?: readonly { readonly after: Duration; readonly to: string | readonly string[] }[];
+}
+
+/** What people are asked before a step is carried out, and for which inputs. */
+export interface GateOptions<Input = unknown> extends AskOptions<Input> {
+  /** Must a person be asked for this input? Always, unless given. A pure function of the input. */
+  readonly when?: (view: ViewOf<Input>) => boolean;
+}
+
+/** A gate: options, or a function of the input that gives them, or `false` where nobody needs to be asked. */
+export type Gate<Input = unknown> =
+  | GateOptions<Input>
+  | ((view: ViewOf<Input>) => false | null | undefined | AskOptions<Input>);
+
+// ---- as core reads it
+
+/** The gate of a step as core reads it; `kind`: of a step that people carry out there is no call that they are asked about. */
+export function approvalSpec(
+  name: string,
+  gate: Gate,
+  form: ZodType | undefined,
+  kind: StepSpec["kind"],
+): ApprovalSpec {
+  const standard = kind === "approval" ? `Is ${name} approved?` : `May ${name} be carried out?`;
+  return { form: form ?? null, terms: (view) => termsOf(gate, view, standard) };
+}
+
+function termsOf(gate: Gate, view: ViewOf<unknown>, standard: string): ApprovalTerms {
+  if (typeof gate === "function") {
+    const asked = gate(view);
+    const isAsked = isObject(asked);
+    if (!isAsked && asked !== false && asked !== null && asked !== undefined) throw new TypeError(noOptions);
+    return checkedTerms(isAsked ? asked : {}, view, { standard, asks: isAsked });
+  }
+  const asks = gate.when === undefined ? true : gate.when(view);
+  if (typeof asks !== "boolean") throw new TypeError(`when gives ${String(asks)}; it must give true or false`);
+  return checkedTerms(gate, view, { standard, asks });
+}
+
+const noOptions = "it gives neither false nor { by, question, ... }";
+
+function checkedTerms(
+  options: AskOptions,
+  view: ViewOf<unknown>,
+  { standard, asks }: { readonly standard: string; readonly asks: boolean },
+): ApprovalTerms {
+  const [problem] = askProblems(options);
+  if (problem !== undefined) throw new TypeError(problem);
+  const { question = standard, requester = null, expires, escalate = [] } = options;
+  const after = escalate.map((each) => ({ afterMs: durationMs(each.after, "escalate.after"), to: listOf(each.to) }));
+  return {
+    asks,
+    rule: options.rule === undefined ? null : asks ? options.rule : `not: ${options.rule}`,
+    question: text(typeof question === "function" ? question(view) : question, "question"),
+    roles: listOf(options.by),
+    quorum: options.quorum ?? 1,
+    requester: requesterOf(typeof requester === "function" ? requester(view) : requester),
+    allowed: options.allow ?? ["approve", "reject", "ask_back"],
+    expiresMs: expires === undefined ? null : durationMs(expires, "expires"),
+    onExpire: options.onExpire ?? "reject",
+    escalations: after.toSorted((a, b) => a.afterMs - b.afterMs),
+  };
+}
+
+function requesterOf(requester: string | null): string | null {
+  return requester === null ? null : text(requester, "requester");
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw new TypeError(`${what} is no text`);
+}
+
+function listOf(names: string | readonly string[] | undefined): readonly string[] {
+  if (names === undefined) return [];
+  return typeof names === "string" ? [names] : names;
+}
+
+// ---- what is wrong about it
+
+const decisions: readonly unknown[] = ["approve", "edit", "reject", "ask_back"] satisfies readonly Allowed[];
+const maxQuorum = 100;
+
+/** Why a gate cannot stand as it is written; of one that is a function, what it gives is judged for each input. */
+export function gateProblems(gate: unknown): readonly string[] {
+  if (typeof gate === "function") return [];
+  if (!isObject(gate)) return ["approve is neither options nor a function of the input"];
+  const { when } = gate as GateOptions;
+  return [...(when === undefined || typeof when === "function" ? [] : ["when is no function"]), ...askProblems(gate)];
+}
+
+function askProblems(options: AskOptions): readonly string[] {
+  const { question, by, quorum = 1, allow, expires, onExpire = "reject", escalate = [] } = options;
+  const problems: string[] = [];
+  if (question !== undefined && typeof question !== "function" && !isText(question))
+    problems.push("question is no text");
+  if (by !== undefined && !areNames(by))
+    problems.push('by is no role: write by: "finance" or by: ["finance", "board"]');
+  if (!Number.isInteger(quorum) || quorum < 1 || quorum > maxQuorum) {
+    problems.push(`quorum is a whole number from 1 to ${maxQuorum}; it is ${String(quorum)}`);
+  }
+  if (allow !== undefined && !isWhole(allow)) {
+    problems.push("allow names approve and reject, and beside them edit and ask_back");
+  }
+  if (expires !== undefined) problems.push(...durationProblem(expires, "expires"));
+  if (onExpire !== "reject" && onExpire !== "review") problems.push('onExpire is "reject" or "review"');
+  if (escalate.length > 0 && by === undefined) problems.push("escalate adds roles, and without by anybody may decide");
+  for (const { after, to } of escalate) {
+    problems.push(...durationProblem(after, "escalate.after"));
+    if (!areNames(to)) problems.push("escalate.to is no role");
+  }
+  return problems;
+}
+
+function isWhole(allow: unknown): boolean {
+  if (!Array.isArray(allow) || !allow.every((each) => decisions.includes(each))) return false;
+  return allow.includes("approve") && allow.includes("reject");
+}
+
+function areNames(names: unknown): boolean {
+  const all: readonly unknown[] = Array.isArray(names) ? names : [names];
+  return all.length > 0 && all.every(isText);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function durationProblem(duration: Duration, what: string): readonly string[] {
+  try {
+    return durationMs(duration, what) > 0 ? [] : [`${what} is no time at all`];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
