@@ -74,6 +74,8 @@ function unchanged(store: Store) {
     list: (query) => store.list(query),
     listShared: (query) => store.listShared(query),
     serving: () => store.serving(),
+    askTurn: (command) => store.askTurn(command),
+    giveTurn: (command) => store.giveTurn(command),
     putPlan: (command) => store.putPlan(command),
     getPlan: (id) => store.getPlan(id),
     takePlan: (command) => store.takePlan(command),

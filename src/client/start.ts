@@ -12,6 +12,8 @@ import {
   listingsOf,
   machineOf,
   structureHashOf,
+  turnKeyOf,
+  turnOf,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
@@ -75,8 +77,26 @@ export async function create(connection: Connection, command: CreateCommand): Pr
   const answer = await (await connection.store()).create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
-  if (answer.answer === "OK") await connection.wake([answer.wake]);
+  if (answer.answer === "OK") {
+    await standInLine(connection, command, answer.now);
+    await connection.wake([answer.wake]);
+  }
   return startedOf(command, answer);
+}
+
+/**
+ * A run that takes turns has its place from when its start returns: none that is started after that comes before it. If this is
+ * lost the run itself asks, when it is first driven.
+ */
+async function standInLine(connection: Connection, { record }: CreateCommand, startedAt: number): Promise<void> {
+  const { tenant, saga, id: run, limit: turns, startAt } = record;
+  if (turns === null || startAt > startedAt) return;
+  const { key, limit } = turns;
+  try {
+    await (await connection.store()).askTurn({ turn: turnOf(tenant, saga, key), run, startedAt, limit });
+  } catch (error) {
+    connection.trouble("turn", error);
+  }
 }
 
 /** Starts many runs, in chunks; nothing is written unless every input fits. One chunk is made while another is written. */
@@ -98,6 +118,12 @@ export async function startAll(
     const next = chunkAt(from + chunkSize);
     const answers = await answering;
     await waking;
+    await Promise.all(
+      chunk.map(async (command, at) => {
+        const answer = answers[at];
+        if (answer?.answer === "OK") await standInLine(connection, command, answer.now);
+      }),
+    );
     waking = connection.wake(answers.map((answer) => (answer.answer === "OK" ? answer.wake : null)));
     for (const [at, command] of chunk.entries()) {
       const answer = answers[at];
@@ -121,6 +147,8 @@ function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number
     decode(spec.input, json),
   );
   checkedRunSize(input, `input of ${saga.name}`, maxRunBytes);
+  const turns = turnKeyOf(spec, input);
+  if (!turns.ok) throw invalid("INPUT_INVALID", `input of ${saga.name}`, turns.problem);
   return {
     tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
     id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),

@@ -4,6 +4,7 @@
  */
 import { isCleared } from "./approvals.ts";
 import { type Draft, isParked, type Place } from "./draft.ts";
+import { awaitsTurn } from "./limits.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, wordOwed } from "./rows.ts";
 import type { Row } from "./run.ts";
@@ -22,6 +23,6 @@ export function mayProceed(draft: Draft, row: Row, side: Place["side"]): boolean
   const call = callOf(row, side);
   if (call === null || isStuck(call) || draft.input.inFlight.has(`${side}:${row.seq}`)) return false;
   const { unwind, review, paused } = draft.record;
-  if (unwind === null) return !paused && !isParked(draft);
+  if (unwind === null) return !paused && !isParked(draft) && !awaitsTurn(draft);
   return draft.next.has(row.seq) && (review === null || review.seq !== null);
 }

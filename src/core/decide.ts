@@ -18,6 +18,7 @@ import { attend, goForward } from "./forward.ts";
 import { grantDue } from "./grant.ts";
 import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
+import { awaitsTurn, limitOf, takeTurnAnswer, takeTurnGiven } from "./limits.ts";
 import { keepProgress } from "./progress.ts";
 import { goOnFromSavepoint } from "./rewind.ts";
 import { takeRemembered } from "./rollback.ts";
@@ -74,7 +75,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     replayOf: input.replayOf ?? null,
     savepoints: [],
     parent: null,
-    limit: null,
+    limit: limitOf(saga, input.input),
     budgets: {},
     deadlineAt: null,
     migratedFrom: null,
@@ -98,6 +99,7 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
     holdMissing(draft, run.missing, facts);
     return finish(draft);
   }
+  if (facts.some(({ type }) => type === "turn_given")) takeTurnGiven(draft);
   const isOver = hasEnded(run.record.status);
   if (isOver && !isReopened(draft, facts)) return finish(draft);
   takeControls(draft);
@@ -146,6 +148,9 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return attend(draft, fact.seq);
     case "published":
       return published(draft, fact);
+    case "turn":
+      return takeTurnAnswer(draft, fact);
+    case "turn_given":
     case "stopping":
     case "permitted":
     case "inbox":
@@ -165,9 +170,8 @@ function takeRound(draft: Draft): boolean {
   const writes = draft.writes;
   const { record, input } = draft;
   parkPoisoned(draft);
-  if (record.snapshot === null && record.unwind === null && !isParked(draft) && record.startAt <= input.now) {
-    beginMachine(draft);
-  }
+  const mayBegin = record.startAt <= input.now && !awaitsTurn(draft);
+  if (record.snapshot === null && record.unwind === null && !isParked(draft) && mayBegin) beginMachine(draft);
   if (record.unwind === null) goForward(draft);
   if (record.unwind !== null) draft.next = goBack(draft, record.unwind);
   goOnFromSavepoint(draft);
@@ -177,7 +181,7 @@ function takeRound(draft: Draft): boolean {
 /** The earliest timer that is due; one a round, since each may cancel the others. `false`: none is. */
 function fireTimer(draft: Draft): boolean {
   const { record, input } = draft;
-  if (record.unwind !== null || record.paused || isParked(draft)) return false;
+  if (record.unwind !== null || record.paused || isParked(draft) || awaitsTurn(draft)) return false;
   const due = earliest(record.timers.filter((timer) => timer.at <= input.now));
   if (due === undefined) return false;
   record.timers = record.timers.filter((timer) => timer !== due);

@@ -8,6 +8,7 @@ import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
 import type { CallResult, InboxEntry, IntentWord, ReplayOf, Run } from "./run.ts";
+import type { AskTurnAnswer, TurnRef } from "./turns.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =
@@ -55,6 +56,10 @@ export type DriverFact =
       readonly claim: number;
       readonly became: IntentWord;
     }
+  /** The line has answered whether it is the run's turn. */
+  | { readonly type: "turn"; readonly answer: AskTurnAnswer }
+  /** The line has heard that the run is over, and whose turn it may be now was told. */
+  | { readonly type: "turn_given" }
   /** An action of this driver asks for one of its tools. */
   | ({ readonly type: "tool" } & ToolAsk)
   /** Newer inbox entries were delivered with an answer. */
@@ -119,7 +124,7 @@ export interface DecideInput {
   readonly random: number;
   readonly actor: string;
   readonly fence: number;
-  /** What this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`, `claim:<seq>`, `publish:<seq>`. */
+  /** What this driver has under way: `action:<seq>`, `undo:<seq>`, `probe:<seq>`, `claim:<seq>`, `publish:<seq>`, `turn:ask`, `turn:give`. */
   readonly inFlight: ReadonlySet<string>;
 }
 
@@ -166,6 +171,14 @@ export interface PublishOrder {
   readonly became: IntentOutcome;
 }
 
+/** What is to be said to the line that a run stands in, after the commit is acknowledged. */
+export interface TurnOrder {
+  readonly kind: "ask" | "give";
+  readonly turn: TurnRef;
+  readonly limit: number;
+  readonly startedAt: number;
+}
+
 export interface Decision {
   /** `null`: there is nothing to write. */
   readonly commit: Commit | null;
@@ -175,6 +188,7 @@ export interface Decision {
   readonly offers: readonly Offer[];
   readonly claims: readonly ClaimOrder[];
   readonly publishes: readonly PublishOrder[];
+  readonly turn: TurnOrder | null;
   /** Keys of `inFlight` whose signals are to be aborted. */
   readonly abort: readonly string[];
   /** Next time something is due by itself, also while calls are in flight; `null`: nothing. */

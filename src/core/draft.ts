@@ -3,7 +3,7 @@
  * core, so `decide` stays pure. Owns how rows and calls are rewritten; decides nothing.
  */
 import type { CallSpec, Json, StepSpec } from "../saga/index.ts";
-import type { CallOrder, ClaimOrder, DecideInput, Offer, PublishOrder } from "./decision.ts";
+import type { CallOrder, ClaimOrder, DecideInput, Offer, PublishOrder, TurnOrder } from "./decision.ts";
 import type { MachineState, MachineView } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
 import { callOf, isAwaited, rowIsOpen, type Side } from "./rows.ts";
@@ -33,6 +33,7 @@ export interface Draft {
   readonly offers: Offer[];
   readonly claims: ClaimOrder[];
   readonly publishes: PublishOrder[];
+  turn: TurnOrder | null;
   readonly abort: string[];
   readonly withdraw: { readonly seq: number; readonly send: number }[];
   readonly settledPermits: number[];
@@ -70,6 +71,7 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     offers: [],
     claims: [],
     publishes: [],
+    turn: null,
     abort: [],
     withdraw: [],
     settledPermits: [],

@@ -7,6 +7,7 @@ import { type Commit, listingsOf } from "./commit.ts";
 import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
+import { orderTurn } from "./limits.ts";
 import type { LogEntry, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { conclude } from "./status.ts";
@@ -16,6 +17,7 @@ import { attentionOf } from "./wanted.ts";
 export function finish(draft: Draft): Decision {
   const isWritten = isDirty(draft);
   if (isWritten) conclude(draft);
+  if (draft.before.missing === undefined) orderTurn(draft);
   const { hold, wanted, due } = attentionOf(draft);
   const { inbox } = draft;
   const commit = isWritten ? commitOf(draft, due, !hold) : null;
@@ -28,6 +30,7 @@ export function finish(draft: Draft): Decision {
     offers: draft.offers,
     claims: draft.claims,
     publishes: draft.publishes,
+    turn: draft.turn,
     abort: draft.abort,
     wanted: hold ? wanted : due,
     // biome-ignore lint/suspicious/noThenProperty: a word, never a function, so nobody takes it for a promise

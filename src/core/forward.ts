@@ -9,6 +9,7 @@ import { askPeople } from "./approvals.ts";
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { mayTryAgain } from "./find-out.ts";
+import { awaitsTurn } from "./limits.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
@@ -26,7 +27,7 @@ export function goForward(draft: Draft): void {
 
 /** Sees to one row, unless the run goes back (`unwind.ts`) or it has closed meanwhile. */
 export function attend(draft: Draft, seq: number): void {
-  if (draft.record.unwind !== null || !draft.open.includes(seq)) return;
+  if (draft.record.unwind !== null || !draft.open.includes(seq) || awaitsTurn(draft)) return;
   if (rowAt(draft, seq).abandoned) seeToAbandoned(draft, rowAt(draft, seq));
   if (isParked(draft) || draft.record.paused) return;
   askPeople(draft, seq);

@@ -8,6 +8,7 @@ import type { Json } from "../saga/index.ts";
 import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
+import { awaitsTurn, takeTurnWord } from "./limits.ts";
 import type { InboxBody, InboxEntry } from "./run.ts";
 import { settle } from "./settle.ts";
 import { feed } from "./turn.ts";
@@ -71,13 +72,14 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return true;
     case "intent":
       return takeIntentWord(draft, entry, body);
+    case "turn":
+      return takeTurnWord(draft, entry);
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
     case "decide":
       takeWordOfPerson(draft, entry, body);
       return true;
     case "child":
-    case "turn":
     case "migrate":
       return false;
     case "undo":
@@ -98,6 +100,7 @@ function takeWord(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { ty
 function takeEvent(draft: Draft, entry: InboxEntry, type: string, payload: Json): boolean {
   const { snapshot, unwind, paused } = draft.record;
   if (snapshot === null || snapshot.status !== "active" || unwind !== null || paused || isParked(draft)) return false;
+  if (awaitsTurn(draft)) return false;
   if (draft.ignored?.has(entry.position)) return false;
   const event = { type: "external", event: type, payload } as const;
   const accepts = draft.input.machine.accepts(snapshot, event, viewOf(draft));

@@ -6,6 +6,7 @@ import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./intents.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
 import type { PlanShelf } from "./shelf.ts";
+import type { Turns } from "./turns.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
@@ -222,10 +223,10 @@ export interface RegisteredSaga {
 }
 
 /**
- * The one place where runs, the intents of all runs, and plans are remembered. All writes of a run go through `create`,
+ * The one place where runs, the intents of all runs, their lines, and plans are remembered. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends IntentRegistry, PlanShelf {
+export interface Store extends IntentRegistry, PlanShelf, Turns {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;

@@ -7,6 +7,7 @@ import { asksOf, waitsForPeople } from "./approvals.ts";
 import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
+import { waitsInLine } from "./limits.ts";
 import { park } from "./reviews.ts";
 import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -29,6 +30,7 @@ export function statusOf(draft: Draft): RunStatus {
   const { record, rows, open } = draft;
   if (record.review !== null) return "needs_review";
   if (record.unwind !== null) return open.length > 0 ? "unwinding" : record.unwind.ends;
+  if (waitsInLine(draft)) return record.paused ? "paused" : "waiting";
   const hasDone = record.snapshot?.status === "done";
   if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
@@ -51,6 +53,7 @@ function isOnlyUndoing(rows: readonly Row[], open: readonly number[]): boolean {
 /** What an active run with nothing under way waits for. Where that is nothing it is parked: it would wait for ever. */
 function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
+  if (waitsInLine(draft)) return "limit";
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
   if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";

@@ -8,6 +8,7 @@ import { approvalTime } from "./approvals.ts";
 import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
+import { awaitsTurn, turnTime } from "./limits.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -45,7 +46,7 @@ function orNull(time: number): number | null {
 
 /** Calls and probes that this driver will hear of. */
 function isUnderWay(draft: Draft): boolean {
-  if (draft.calls.length + draft.claims.length + draft.publishes.length > 0) return true;
+  if (draft.calls.length + draft.claims.length + draft.publishes.length > 0 || draft.turn !== null) return true;
   if (draft.input.inFlight.size > 0) return true;
   return draft.open.some((seq) => isMine(draft, seq, "action") || isMine(draft, seq, "undo"));
 }
@@ -114,6 +115,8 @@ function remoteTime(draft: Draft, { seq, call }: Row): number {
 
 function addForward(draft: Draft, times: Times): void {
   const { snapshot, startAt, paused, timers } = draft.record;
+  times.turns = Math.min(times.turns, turnTime(draft));
+  if (awaitsTurn(draft)) return;
   if (snapshot === null) times.turns = Math.min(times.turns, startAt);
   if (!paused) for (const timer of timers) times.turns = Math.min(times.turns, timer.at);
 }

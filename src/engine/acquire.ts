@@ -19,6 +19,7 @@ import { type EngineContext, pause, trouble, untilAnswered, wake } from "./conte
 import type { HeldLease, LeaseHolder } from "./lease.ts";
 import { handBackMs, resendMs } from "./settings.ts";
 import type { Suspects } from "./suspects.ts";
+import { giveLeftTurn } from "./turns.ts";
 
 type Won = Timed<Extract<AcquireAnswer, { answer: "OK" }>>;
 type Unread = Timed<Extract<AcquireAnswer, { answer: "CORRUPT" }>>;
@@ -69,7 +70,9 @@ export class Acquirer {
       const sentAt = clock.monotonicMs();
       try {
         const answer = await store.acquire({ run, owner, token, leaseMs: settings.leaseMs });
-        return answer.answer === "OK" || answer.answer === "CORRUPT" ? { answer, sentAt } : null;
+        if (answer.answer === "OK" || answer.answer === "CORRUPT") return { answer, sentAt };
+        if (answer.answer === "ENDED") context.background(giveLeftTurn(context, run));
+        return null;
       } catch (error) {
         trouble(context, "acquire", error);
         if (tries === acquireTries || context.isStopping()) return null;

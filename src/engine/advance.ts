@@ -31,6 +31,7 @@ import type { OutcomeFact } from "./outcome.ts";
 import { leaseLost, type ProgressFact, Receipts } from "./receipts.ts";
 import { StoreTime } from "./store-time.ts";
 import { ToolDesk, type ToolRequest, type ToolWord } from "./tool-desk.ts";
+import { Turns } from "./turns.ts";
 
 /** A run as it was acquired. */
 export interface Acquired {
@@ -65,6 +66,7 @@ export class Driver implements LeaseHolder {
   readonly #receipts = new Receipts();
   readonly #desk = new ToolDesk();
   readonly #intents: Intents;
+  readonly #turns: Turns;
   #run: Run;
   /** What is being decided on: not committed yet. */
   #facts: readonly DriverFact[] = nothingLearnt;
@@ -93,6 +95,7 @@ export class Driver implements LeaseHolder {
     const ask = (request: ToolRequest) => this.#ask(request);
     this.#calls = new Calls(context, this.#held, this.#machine, learn, (fact) => this.#keep(fact), ask);
     this.#intents = new Intents(context, this.#ref, (fact) => this.#mail.post(fact));
+    this.#turns = new Turns(context, this.#ref, (fact) => this.#mail.post(fact));
   }
 
   /** Resolves when this process has nothing more to do for the run. */
@@ -187,7 +190,8 @@ export class Driver implements LeaseHolder {
   #inFlight(): ReadonlySet<string> {
     const calls = this.#calls.inFlight;
     const intents = this.#intents.inFlight;
-    return intents.size === 0 ? calls : new Set([...calls, ...intents]);
+    const turns = this.#turns.inFlight;
+    return intents.size + turns.size === 0 ? calls : new Set([...calls, ...intents, ...turns]);
   }
 
   async #write(decision: Decision): Promise<Written> {
@@ -241,6 +245,7 @@ export class Driver implements LeaseHolder {
     for (const key of decision.abort) this.#calls.abort(key);
     this.#calls.begin(decision, written.grantedAt, this.#objection(written.inbox));
     this.#intents.begin(decision);
+    this.#turns.begin(decision);
     this.#desk.written(this.#run, this.#context.isStopping());
     this.#mail.postEntries(written.inbox);
     if (decision.offers.length > 0) await this.#offer(decision.offers);

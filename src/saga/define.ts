@@ -9,7 +9,7 @@ import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
 import { nullPrototype } from "./names.ts";
 import { payloadProblem, schemaProblems } from "./schema.ts";
-import type { SagaSpec, StepSpec } from "./spec.ts";
+import type { Json, SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
 
 /** Marks a saga, also across two copies of the package. */
@@ -57,6 +57,14 @@ export interface SagaOptions<
   readonly events?: Events;
   /** Facts of a run that listings can be searched by, read after every transition. */
   readonly attributes?: (view: AttributesView<Input>) => Readonly<Record<string, Attribute>>;
+  /**
+   * Runs of one key take turns, `limit` (1 unless given, at most 1,000) at a time and in order of start; the others wait without a
+   * worker. The key is JSON and follows from the input alone. A run has its turn until it has ended, also while it is parked.
+   */
+  readonly concurrency?: {
+    readonly key: (view: { /** Encoded, JSON. */ readonly input: Input["_zod"]["input"] }) => Json;
+    readonly limit?: number;
+  };
   /** Whose workers run it: `"default"`. */
   readonly pool?: string;
   /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
@@ -100,7 +108,7 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     deadline: null,
     budgets: null,
     loopLimit: null,
-    concurrency: null,
+    concurrency: concurrencyOf(options),
     migrations: Object.freeze({}),
   });
   refuseErrors([...findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
@@ -148,7 +156,24 @@ function optionErrors(name: string, options: SagaOptions): readonly Finding[] {
   if (options.pool !== undefined && poolProblem(options.pool) !== null) {
     say("POOL_NAME", `the pool name ${poolProblem(options.pool)}`, "Rename the pool");
   }
+  const unusable = options.concurrency === undefined ? null : concurrencyProblem(options.concurrency);
+  if (unusable !== null) say("CONCURRENCY", `concurrency: ${unusable}`, "Give it a key function and a limit");
   return findings;
+}
+
+/** Most runs of one key at once. */
+const maxTurns = 1_000;
+
+function concurrencyProblem({ key, limit = 1 }: NonNullable<SagaOptions["concurrency"]>): string | null {
+  if (typeof key !== "function") return "its key is not a function of the input";
+  if (Number.isInteger(limit) && limit >= 1 && limit <= maxTurns) return null;
+  return `its limit is ${String(limit)}, not a whole number from 1 to ${maxTurns}`;
+}
+
+/** The key function is typed by the saga's own schema; here that is erased. */
+function concurrencyOf({ concurrency }: SagaOptions): SagaSpec["concurrency"] {
+  if (concurrency === undefined) return null;
+  return { key: concurrency.key as NonNullable<SagaSpec["concurrency"]>["key"], limit: concurrency.limit ?? 1 };
 }
 
 function judgeEvent(event: string, schema: ZodType, say: (code: string, message: string, fix: string) => void): void {

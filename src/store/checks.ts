@@ -1,7 +1,7 @@
 /** Refusals that both adapters word alike. */
-import { type Commit, runKey } from "../core/index.ts";
+import { type AskTurnCommand, type Commit, idPattern, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
-import { maxEntriesWaiting, maxIntentOwnerChars } from "./limits.ts";
+import { maxEntriesWaiting, maxIntentOwnerChars, maxTurnLimit } from "./limits.ts";
 
 /** The record and the log entry of a commit are the revision after the one it expects. */
 export function assertNext({ run, expects, record, log }: Commit): void {
@@ -43,5 +43,18 @@ export function assertIntentOwner(owner: string): void {
   if (owner.length >= 1 && owner.length <= maxIntentOwnerChars) return;
   throw new RepriseError("ID_INVALID", `the owner of an intent is named by 1 to ${maxIntentOwnerChars} characters`, {
     details: { owner: owner.slice(0, 80), maxIntentOwnerChars },
+  });
+}
+
+/** Who stands in a line is a run, and its limit is one that was declared. */
+export function assertTurn({ run, limit }: Pick<AskTurnCommand, "run" | "limit">): void {
+  if (!idPattern.test(run)) {
+    throw new RepriseError("ID_INVALID", "whoever takes turns is a run, named by its id", {
+      details: { run: run.slice(0, 80) },
+    });
+  }
+  if (Number.isInteger(limit) && limit >= 1 && limit <= maxTurnLimit) return;
+  throw new RepriseError("INPUT_INVALID", `a limit is a whole number from 1 to ${maxTurnLimit}`, {
+    details: { limit },
   });
 }

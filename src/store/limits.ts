@@ -25,6 +25,15 @@ export const maxIntentListeners = 100;
 /** Longest name of an owner of an intent. */
 export const maxIntentOwnerChars = 200;
 
+/** A run that has given its turn is remembered this long, lest a request that was held up takes another for it. */
+export const turnForgottenMs = 3_600_000;
+
+/** Runs of a line that one answer names: of its owners, and of those who wait. */
+export const maxTurnsShown = 10;
+
+/** Most runs of one key at once. */
+export const maxTurnLimit = 1_000;
+
 /** Leases that one `expire` ends in one shard. */
 export const maxLeasesExpired = 100;
 

@@ -6,10 +6,12 @@
 
 import {
   type AcquireCommand,
+  type AskTurnCommand,
   type ClaimIntentCommand,
   type Clock,
   type CommitCommand,
   type CreateCommand,
+  type GiveTurnCommand,
   type LeaseRef,
   type ListPage,
   type ListQuery,
@@ -30,6 +32,7 @@ import {
   structureName,
   type TakePlanCommand,
   type Timed,
+  type TurnRef,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Json } from "../saga/index.ts";
@@ -52,6 +55,7 @@ import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
+import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -173,6 +177,14 @@ class MemoryStore implements Store {
     return this.#in(shardOfMember(member, this.shards), ({ intents }, now) =>
       publishIntent(intents, member, command, now),
     );
+  }
+
+  async askTurn(command: AskTurnCommand) {
+    return this.#inLine(command.turn, (lines, member, now) => askTurn(lines, member, command, now));
+  }
+
+  async giveTurn(command: GiveTurnCommand) {
+    return this.#inLine(command.turn, (lines, member, now) => giveTurn(lines, member, command, now));
   }
 
   async putPlan(command: PutPlanCommand) {
@@ -309,6 +321,14 @@ class MemoryStore implements Store {
   #inPlan<Answer extends object>(id: string, move: (shard: Shard, member: string, now: number) => Answer) {
     const member = memberOf(planPlace(id));
     return this.#in(shardOfMember(member, this.shards), (shard, now) => move(shard, member, now));
+  }
+
+  #inLine<Answer extends object>(
+    { tenant, hash }: TurnRef,
+    move: (lines: Lines, member: string, now: number) => Answer,
+  ): Timed<Answer> {
+    const member = memberOf({ tenant, id: hash });
+    return this.#in(shardOfMember(member, this.shards), ({ lines }, now) => move(lines, member, now));
   }
 
   #in<Answer extends object>(shard: number, move: (shard: Shard, now: number) => Answer): Timed<Answer> {

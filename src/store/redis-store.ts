@@ -9,9 +9,11 @@
 
 import type {
   AcquireCommand,
+  AskTurnCommand,
   ClaimIntentCommand,
   CommitCommand,
   CreateCommand,
+  GiveTurnCommand,
   LeaseRef,
   ListQuery,
   MoveListener,
@@ -40,6 +42,7 @@ import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
+import { askTurn, giveTurn } from "./redis/turns.ts";
 import { Watch } from "./redis/watch.ts";
 import { Wire } from "./redis/wire.ts";
 
@@ -201,6 +204,14 @@ class RedisStore implements Store {
 
   async publishIntent(command: PublishIntentCommand) {
     return await publishIntent(this.#parts().wire, command);
+  }
+
+  async askTurn(command: AskTurnCommand) {
+    return await askTurn(this.#parts().wire, command);
+  }
+
+  async giveTurn(command: GiveTurnCommand) {
+    return await giveTurn(this.#parts().wire, command);
   }
 
   async putPlan(command: PutPlanCommand) {

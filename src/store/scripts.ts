@@ -12,8 +12,10 @@ import {
   maxIntentListeners,
   maxLeasesExpired,
   maxPassedOver,
+  maxTurnsShown,
   maxWakeGraceMs,
   maxWakeUpsQueued,
+  turnForgottenMs,
   wakeGraceMs,
 } from "./limits.ts";
 
@@ -32,6 +34,8 @@ const parts = {
   expire: ["due"],
   claim_intent: ["due", "intent"],
   publish_intent: ["due", "intent"],
+  ask_turn: ["due", "turn"],
+  give_turn: ["due"],
   put_plan: ["due", "plan"],
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan"],
@@ -59,6 +63,8 @@ const limits = Object.entries({
   maxLeasesExpired,
   maxEntriesWaiting,
   maxIntentListeners,
+  turnForgottenMs,
+  maxTurnsShown,
 });
 
 /** Reads them all, once per store. */

@@ -205,8 +205,8 @@ function isLost({ run, then, wanted }: Decision): boolean {
   return !(status === "waiting" && (waitingFor === "event" || waitingFor === "approval"));
 }
 
-function isIdle({ decision: { then, calls, claims, publishes, wanted, run }, input }: Checked): boolean {
-  if (claims.length + publishes.length > 0) return false;
+function isIdle({ decision: { then, calls, claims, publishes, turn, wanted, run }, input }: Checked): boolean {
+  if (claims.length + publishes.length > 0 || turn !== null) return false;
   if (then !== "hold" || calls.length > 0 || input.inFlight.size > 0 || wanted !== null) return false;
   return !run.rows.some((row) => row.call.fence === input.fence || row.undo?.call?.fence === input.fence);
 }

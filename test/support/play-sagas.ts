@@ -60,17 +60,20 @@ export interface PlayedOptions {
   readonly events?: readonly string[];
   readonly unwind?: "reverse" | "parallel-regions";
   readonly attributes?: (view: never) => unknown;
+  /** By its input's `customer`, so many at once. */
+  readonly concurrency?: unknown;
   /** Adds the action `keep`: the event's error, output or payload goes to `context.seen`. */
   readonly keep?: boolean;
 }
 
-function optionsOf({ events = [], unwind, attributes }: PlayedOptions): never {
+function optionsOf({ events = [], unwind, attributes, concurrency }: PlayedOptions): never {
   const whole = {
     version: 1,
     input: z.json(),
     events: Object.fromEntries(events.map((event) => [event, z.looseObject({})])),
     ...(unwind === undefined ? {} : { unwind }),
     ...(attributes === undefined ? {} : { attributes }),
+    ...(concurrency === undefined ? {} : { concurrency }),
   };
   // The options are put together at run time; `saga` judges them.
   return whole as never;

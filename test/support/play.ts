@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  type AskTurnAnswer,
   begin,
   type CallOrder,
   type CallResult,
@@ -27,6 +28,7 @@ import {
   type Taken,
   type ToolAnswer,
   type ToolAsk,
+  type TurnOrder,
   toolAnswer,
   type VerbCommand,
 } from "../../src/core/index.ts";
@@ -73,6 +75,8 @@ export class Play {
   readonly inFlight = new Map<string, CallOrder>();
   /** Claims and words for the registry of intents under way, by `claim:<seq>`, `publish:<seq>`. */
   readonly registry = new Map<string, ClaimOrder | PublishOrder>();
+  /** What is under way to the line of its turns, by `turn:ask`, `turn:give`. */
+  readonly line = new Map<string, TurnOrder>();
   /** Those of drivers that are gone: they may still arrive. */
   readonly ghosts: (ClaimOrder | PublishOrder)[] = [];
   /** All calls ordered so far, as `charge`, `undo charge`, `probe charge`. */
@@ -154,6 +158,7 @@ export class Play {
     this.inFlight.clear();
     this.ghosts.push(...this.registry.values());
     this.registry.clear();
+    this.line.clear();
     const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
     const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
     return this.step({ type: "acquired", takenFrom: from, permits });
@@ -206,7 +211,7 @@ export class Play {
       random: this.random,
       actor: "w",
       fence: this.fence,
-      inFlight: new Set([...this.inFlight.keys(), ...this.registry.keys()]),
+      inFlight: new Set([...this.inFlight.keys(), ...this.registry.keys(), ...this.line.keys()]),
     };
     const run = frozen(this.run);
     const decision = decide(run, facts, input);
@@ -231,6 +236,7 @@ export class Play {
     for (const offer of decision.offers) this.offered.push(this.run.rows[offer.seq - 1]?.step ?? "");
     for (const order of decision.claims) this.#register(`claim:${order.seq}`, order);
     for (const order of decision.publishes) this.#register(`publish:${order.seq}`, order);
+    if (decision.turn !== null) this.#stand(decision.turn);
     if (then === "hold") return;
     this.held = false;
     this.due = decision.wanted;
@@ -255,6 +261,23 @@ export class Play {
   #register(key: string, order: ClaimOrder | PublishOrder): void {
     if (this.registry.has(key)) throw new Error(`${key} is ordered twice`);
     this.registry.set(key, order);
+  }
+
+  #stand(order: TurnOrder): void {
+    const key = `turn:${order.kind}`;
+    if (this.line.has(key)) throw new Error(`${key} is ordered twice`);
+    this.line.set(key, order);
+  }
+
+  /** The line answers whether it is the run's turn. */
+  turned(answer: AskTurnAnswer): Decision {
+    if (!this.line.delete("turn:ask")) throw new Error("nobody has asked for a turn");
+    return this.step({ type: "turn", answer });
+  }
+  /** The line has heard that it is over. */
+  given(): Decision {
+    if (!this.line.delete("turn:give")) throw new Error("nobody has given a turn");
+    return this.step({ type: "turn_given" });
   }
 
   nameOf({ kind, seq, side }: Pick<CallOrder, "kind" | "seq" | "side">): string {

@@ -7,6 +7,7 @@ import { graceMs, isFresh, maxPassedOver, maxWakeUpsQueued } from "../limits.ts"
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
 import type { Plans } from "./plans.ts";
+import type { Lines } from "./turns.ts";
 
 export interface Registration {
   readonly serverId: string | null;
@@ -30,6 +31,7 @@ export interface Shard {
   readonly listings: Map<string, Map<string, number>>;
   readonly intents: Intents;
   readonly plans: Plans;
+  readonly lines: Lines;
   highest: number;
 }
 
@@ -47,6 +49,7 @@ export function newShard(lane: number): Shard {
     listings: new Map(),
     intents: new Map(),
     plans: new Map(),
+    lines: new Map(),
     highest: 0,
   };
 }

@@ -1,0 +1,115 @@
+/**
+ * Carries what a run says to the line it stands in, and tells those whose turn it may be. Owns no decision: when a run asks and
+ * gives is core's (`core/limits.ts`).
+ *
+ * Invariants: U1 a request is sent again unchanged until it is answered. U2 `turn_given` is learnt only after everybody who may ask
+ * now was told; who is told asks, and is answered by the line. U3 no turn is lost with a process: whoever is told to wait looks
+ * whether those before it have ended, and gives for them. A run that has ended has no turn, whatever the line says.
+ */
+import {
+  type AskTurnAnswer,
+  type AskTurnCommand,
+  type Decision,
+  type DriverFact,
+  type GiveTurnCommand,
+  hasEnded,
+  type RunRef,
+  type TurnOrder,
+  turnOf,
+} from "../core/index.ts";
+import { type EngineContext, untilAnswered, wake } from "./context.ts";
+
+type Learnt = Extract<DriverFact, { readonly type: "turn" | "turn_given" }>;
+
+export class Turns {
+  readonly #context: EngineContext;
+  readonly #run: RunRef;
+  readonly #learn: (fact: Learnt) => void;
+  readonly #flights = new Set<string>();
+
+  constructor(context: EngineContext, run: RunRef, learn: (fact: Learnt) => void) {
+    this.#context = context;
+    this.#run = run;
+    this.#learn = learn;
+  }
+
+  /** `turn:ask`, `turn:give`. */
+  get inFlight(): ReadonlySet<string> {
+    return this.#flights;
+  }
+
+  /** Begins what a decision orders, once it is written. */
+  begin({ turn: order }: Decision): void {
+    if (order === null) return;
+    const key = `turn:${order.kind}`;
+    this.#flights.add(key);
+    const fly = async (): Promise<void> => {
+      try {
+        const fact = await this.#say(order);
+        this.#flights.delete(key);
+        if (fact !== null) this.#learn(fact);
+      } finally {
+        this.#flights.delete(key);
+      }
+    };
+    this.#context.background(fly());
+  }
+
+  async #say({ kind, turn, limit, startedAt }: TurnOrder): Promise<Learnt | null> {
+    const { tenant, id: run } = this.#run;
+    if (kind === "give")
+      return (await giveTurn(this.#context, tenant, { turn, run, limit })) ? { type: "turn_given" } : null;
+    const answer = await this.#ask({ turn, run, limit, startedAt });
+    return answer === null ? null : { type: "turn", answer };
+  }
+
+  async #ask(command: AskTurnCommand): Promise<AskTurnAnswer | null> {
+    const asked = await this.#askOnce(command);
+    if (asked?.answer !== "WAIT" || !(await this.#giveForEnded(command, asked.before))) return asked;
+    return await this.#askOnce(command);
+  }
+
+  async #askOnce(command: AskTurnCommand): Promise<AskTurnAnswer | null> {
+    const { store } = this.#context;
+    return (await untilAnswered(this.#context, "turn", () => store.askTurn(command)))?.answer ?? null;
+  }
+
+  /** `true`: one of them had ended, and its turn is given. */
+  async #giveForEnded({ turn, limit }: AskTurnCommand, before: readonly string[]): Promise<boolean> {
+    const { store } = this.#context;
+    const { tenant } = turn;
+    let found = false;
+    for (const id of before) {
+      const sent = await untilAnswered(this.#context, "turn", () => store.read({ tenant, id }));
+      if (sent === null) return found;
+      if (sent.answer !== null && !hasEnded(sent.answer.status)) continue;
+      await giveTurn(this.#context, tenant, { turn, run: id, limit });
+      found = true;
+    }
+    return found;
+  }
+}
+
+/** Of a run that has ended and that nobody drives: its turn is given, in case whoever ended it has died before. */
+export async function giveLeftTurn(context: EngineContext, run: RunRef): Promise<void> {
+  const read = await untilAnswered(context, "turn", () => context.store.read(run));
+  const record = read?.answer ?? null;
+  if (record === null || record.limit === null || record.limit.state === "freed" || !hasEnded(record.status)) return;
+  const { key, limit } = record.limit;
+  await giveTurn(context, run.tenant, { turn: turnOf(run.tenant, record.saga, key), run: run.id, limit });
+}
+
+/** Gives a turn and tells who may ask now; sent twice it tells them twice, which changes nothing. `false`: the process ends. */
+async function giveTurn(context: EngineContext, tenant: string, command: GiveTurnCommand): Promise<boolean> {
+  const { store, owner: by } = context;
+  const given = await untilAnswered(context, "turn", () => store.giveTurn(command));
+  if (given === null) return false;
+  for (const id of given.answer.next) {
+    const slot = `turn:${command.run}`;
+    const word = { run: { tenant, id }, slot, commandId: slot, by, body: { type: "turn" } as const };
+    const told = await untilAnswered(context, "turn", () => store.send(word));
+    if (told === null) return false;
+    if (told.answer.answer === "OK") await wake(context, told.answer.wake);
+  }
+  return true;
+}
