@@ -50,6 +50,8 @@ export interface Draft {
   stopping: boolean;
   /** There was more to do than one decision may. */
   more: boolean;
+  /** It is another driver's to go on with: nothing is concluded here. */
+  handsOver: boolean;
 }
 
 const none: ReadonlySet<number> = new Set();
@@ -79,6 +81,7 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     writes: 0,
     stopping: false,
     more: false,
+    handsOver: false,
   };
 }
 
@@ -146,15 +149,21 @@ export function specOf(draft: Draft, row: Row, side: Side): CallSpec {
   return side === "action" ? step : (step.compensation ?? step);
 }
 
+interface Viewed {
+  readonly record: RunRecord;
+  readonly rows: readonly Row[];
+  readonly open: readonly number[];
+}
+
 /** What the machine may see of the run, worked out when it is looked at. */
-export function viewOf(draft: Draft): MachineView {
+export function viewOf(draft: Viewed): MachineView {
   return new View(draft);
 }
 
 class View implements MachineView {
-  readonly #draft: Draft;
+  readonly #draft: Viewed;
 
-  constructor(draft: Draft) {
+  constructor(draft: Viewed) {
     this.#draft = draft;
   }
 
@@ -171,7 +180,8 @@ class View implements MachineView {
   }
 
   get invocations(): MachineView["invocations"] {
-    const rows = this.#draft.open.map((seq) => rowAt(this.#draft, seq));
+    // What is open is in the ledger.
+    const rows = this.#draft.open.map((seq) => this.#draft.rows[seq - 1] as Row);
     return new Map(rows.filter(isAwaited).map((row) => [row.invoke, row.step]));
   }
 }

@@ -6,6 +6,7 @@ import { type Commit, listingsOf } from "./commit.ts";
 import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
+import { keepLogShort } from "./log-base.ts";
 import type { LogEntry, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { conclude } from "./status.ts";
@@ -14,7 +15,7 @@ import { attentionOf } from "./wanted.ts";
 /** Makes the decision of a draft. */
 export function finish(draft: Draft): Decision {
   const isWritten = isDirty(draft);
-  if (isWritten) conclude(draft);
+  if (isWritten && !draft.handsOver) conclude(draft);
   const { hold, wanted, due } = attentionOf(draft);
   const { inbox } = draft;
   const commit = isWritten ? commitOf(draft, due, !hold) : null;
@@ -37,6 +38,7 @@ export function finish(draft: Draft): Decision {
 function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
   const { before, input } = draft;
   const revision = before.record.revision + 1;
+  keepLogShort(draft);
   const log = logOf(draft, revision);
   const record: RunRecord = Object.assign(draft.record, { revision, logDigest: log.digest });
   return {
@@ -66,7 +68,8 @@ function changedRows({ before, rows }: Draft): readonly Row[] {
 }
 
 function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" | "join"> {
-  if (before.status === after.status && before.attributes === after.attributes) return { leave: [], join: [] };
+  const isSame = before.status === after.status && before.attributes === after.attributes;
+  if (isSame && before.hash === after.hash && before.version === after.version) return { leave: [], join: [] };
   const left = listingsOf(before);
   const joined = listingsOf(after);
   return {

@@ -17,6 +17,7 @@ export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
 export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";
+export { migrateThrough } from "./migrations.ts";
 export {
   type Absent,
   type AlreadyUndone,
@@ -48,6 +49,8 @@ export type {
   CompensationSpec,
   EffectClass,
   Json,
+  MigratedRun,
+  Migration,
   ProbeContext,
   Progress,
   RetryPolicy,
