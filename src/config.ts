@@ -25,6 +25,8 @@ export interface Settings {
   readonly maxPayloadBytes: number;
   /** The most that a run may hold in inputs and outputs. */
   readonly maxRunBytes: number;
+  /** The newest log entries of a run that are kept, at least. */
+  readonly logEntries: number;
   /** Values larger than this are kept as artifacts, where there is a place for them. */
   readonly artifactThresholdBytes: number;
   readonly maxReplays: number;
@@ -177,6 +179,12 @@ const settingVariables = {
     about: "most bytes of inputs and outputs in one run",
     schema: whole(1, 2 ** 31 - 1),
     standard: "64000000",
+  },
+  logEntries: {
+    name: "REPRISE_LOG_ENTRIES",
+    about: "newest log entries kept of a run, at least",
+    schema: whole(10, 1_000_000),
+    standard: "2000",
   },
   artifactThresholdBytes: {
     name: "REPRISE_ARTIFACT_THRESHOLD_BYTES",

@@ -4,7 +4,8 @@
  *
  * Invariants: D1 same run, facts and input: same decision. D2 a cancel that is at hand is taken before any outcome. D3 facts
  * are folded in the order in which they were learnt. D4 every decision ends in `finish`, so status, waits and the wanted
- * time always follow from the record.
+ * time always follow from the record. D5 a run that is driven by another version's machine moves to it first, or is left to
+ * others as it was.
  */
 import { passApprovalTime } from "./approvals.ts";
 import { readAttributes } from "./attributes.ts";
@@ -19,6 +20,7 @@ import { grantDue } from "./grant.ts";
 import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
 import { awaitsTurn, limitOf, takeTurnAnswer, takeTurnGiven } from "./limits.ts";
+import { isToMove, moveFirst } from "./migrate.ts";
 import { keepProgress } from "./progress.ts";
 import { goOnFromSavepoint } from "./rewind.ts";
 import { takeRemembered } from "./rollback.ts";
@@ -80,6 +82,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     deadlineAt: null,
     migratedFrom: null,
     logFrom: 1,
+    logMark: null,
     seen: 0,
     attributes: {},
     bytes: sizeOf(input.input),
@@ -100,6 +103,10 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
     return finish(draft);
   }
   if (facts.some(({ type }) => type === "turn_given")) takeTurnGiven(draft);
+  if (isToMove(draft) && !moveFirst(draft)) {
+    draft.handsOver = true;
+    return finish(draft);
+  }
   const isOver = hasEnded(run.record.status);
   if (isOver && !isReopened(draft, facts)) return finish(draft);
   takeControls(draft);

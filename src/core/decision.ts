@@ -111,6 +111,8 @@ export interface DecideSettings {
   readonly intentWaitMs: number;
   /** The most a run may hold in inputs and outputs. */
   readonly maxRunBytes: number;
+  /** The newest log entries that are kept, at least; twice as many at most. */
+  readonly logEntries: number;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */

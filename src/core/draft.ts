@@ -53,6 +53,8 @@ export interface Draft {
   more: boolean;
   /** It closes what somebody may have answered in time: it counts only where nothing newer was sent. */
   mustSee: boolean;
+  /** It is another driver's to go on with: nothing is concluded here. */
+  handsOver: boolean;
 }
 
 const none: ReadonlySet<number> = new Set();
@@ -84,6 +86,7 @@ export function draftOf(run: Run, input: DecideInput): Draft {
     stopping: false,
     more: false,
     mustSee: false,
+    handsOver: false,
   };
 }
 
@@ -151,15 +154,21 @@ export function specOf(draft: Draft, row: Row, side: Side): CallSpec {
   return side === "action" ? step : (step.compensation ?? step);
 }
 
+interface Viewed {
+  readonly record: RunRecord;
+  readonly rows: readonly Row[];
+  readonly open: readonly number[];
+}
+
 /** What the machine may see of the run, worked out when it is looked at. */
-export function viewOf(draft: Draft): MachineView {
+export function viewOf(draft: Viewed): MachineView {
   return new View(draft);
 }
 
 class View implements MachineView {
-  readonly #draft: Draft;
+  readonly #draft: Viewed;
 
-  constructor(draft: Draft) {
+  constructor(draft: Viewed) {
     this.#draft = draft;
   }
 
@@ -176,7 +185,8 @@ class View implements MachineView {
   }
 
   get invocations(): MachineView["invocations"] {
-    const rows = this.#draft.open.map((seq) => rowAt(this.#draft, seq));
+    // What is open is in the ledger.
+    const rows = this.#draft.open.map((seq) => this.#draft.rows[seq - 1] as Row);
     return new Map(rows.filter(isAwaited).map((row) => [row.invoke, row.step]));
   }
 }

@@ -8,6 +8,7 @@ import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
 import { orderTurn } from "./limits.ts";
+import { keepLogShort } from "./log-base.ts";
 import type { LogEntry, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { conclude } from "./status.ts";
@@ -16,8 +17,8 @@ import { attentionOf } from "./wanted.ts";
 /** Makes the decision of a draft. */
 export function finish(draft: Draft): Decision {
   const isWritten = isDirty(draft);
-  if (isWritten) conclude(draft);
-  if (draft.before.missing === undefined) orderTurn(draft);
+  if (isWritten && !draft.handsOver) conclude(draft);
+  if (draft.before.missing === undefined && !draft.handsOver) orderTurn(draft);
   const { hold, wanted, due } = attentionOf(draft);
   const { inbox } = draft;
   const commit = isWritten ? commitOf(draft, due, !hold) : null;
@@ -41,6 +42,7 @@ export function finish(draft: Draft): Decision {
 function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
   const { before, input } = draft;
   const revision = before.record.revision + 1;
+  keepLogShort(draft);
   const log = logOf(draft, revision);
   const record: RunRecord = Object.assign(draft.record, { revision, logDigest: log.digest });
   return {
@@ -71,7 +73,8 @@ function changedRows({ before, rows }: Draft): readonly Row[] {
 
 function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" | "join"> {
   const isSame = before.status === after.status && before.attributes === after.attributes;
-  if (isSame && before.asks.length > 0 === after.asks.length > 0) return { leave: [], join: [] };
+  const isSameSaga = before.hash === after.hash && before.version === after.version;
+  if (isSame && isSameSaga && before.asks.length > 0 === after.asks.length > 0) return { leave: [], join: [] };
   const left = listingsOf(before);
   const joined = listingsOf(after);
   return {

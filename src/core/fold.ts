@@ -3,13 +3,17 @@
  * and the run's input alone. Owns what it means that a run's history explains its present (invariant I4): every snapshot
  * follows from the entries before it, and every digest from the one before.
  *
+ * A log need not begin with the run: it is read from an entry that says where the machine stood (`log-base.ts`), and of a run
+ * that has moved to another version from the entry that says so, since only today's machine is here.
+ *
  * Only a pure machine can be folded: one whose guards or assigns look at a clock or draw lots ends elsewhere.
  */
 import type { Json } from "../saga/index.ts";
 import { MissingArtifact, missingIn } from "./artifacts.ts";
 import { entryDigest } from "./digest.ts";
+import { baseIn } from "./log-base.ts";
 import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
-import type { ForkStart, LogEntry, Row, RunRecord, StartTimer, Taken } from "./run.ts";
+import type { ForkStart, LogBase, LogEntry, Row, RunRecord, StartTimer, Taken } from "./run.ts";
 
 /** The run whose log is read: its record and ledger as they are now. */
 export interface Folded {
@@ -35,7 +39,10 @@ export interface Stand {
   readonly timers: readonly StartTimer[];
 }
 
-/** The snapshots a log leads to, one an entry. After the first problem nothing more is said. */
+/**
+ * The snapshots a log leads to, one an entry (of a run that has moved to another version, from that one on). After the first
+ * problem nothing more is said.
+ */
 export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[]): readonly Step[] {
   if (missesValues(run)) {
     const nothing = { snapshot: null, asked: 0, waits: [], timers: [], problem: "values of the run are missing" };
@@ -55,6 +62,8 @@ export function standBefore(
   const replay = new Replay(machine, run);
   for (const { step, asked } of replay.through(log)) {
     if (step.problem !== null) return { problem: `revision ${step.revision}: ${step.problem}` };
+    if (replay.given >= seq)
+      return { problem: `the log is kept from revision ${step.revision} on, after row ${seq} was asked for` };
     if (asked >= seq) return replay.stand();
   }
   return { problem: `the log never asks for row ${seq}` };
@@ -62,6 +71,10 @@ export function standBefore(
 
 function missesValues({ record, rows }: Folded): boolean {
   return record.input instanceof MissingArtifact || missingIn(null, rows).length > 0;
+}
+
+function isMigrated({ taken }: LogEntry): boolean {
+  return taken.some((each) => each.what === "migrated" && each.base !== undefined);
 }
 
 function digestProblem(previous: string, entry: LogEntry, snapshot: MachineState | null): string | null {
@@ -87,6 +100,10 @@ class Replay {
   readonly #past: MachineState[] = [];
   readonly #timers = new Map<string, StartTimer>();
   snapshot: MachineState | null = null;
+  /** Rows that were asked for before the log begins. */
+  given = 0;
+  /** Are the places where it stood before the log begins unknown? */
+  #isCut = false;
 
   constructor(machine: Machine, run: Folded) {
     this.#machine = machine;
@@ -108,11 +125,38 @@ class Replay {
     for (const timer of timers) this.#timers.set(timer.id, timer);
   }
 
+  /** Where it stood before the first entry that is read. What it did before is known by the rows alone. */
+  #startFrom({ snapshot, rows, waits, used, timers }: LogBase): void {
+    this.snapshot = snapshot;
+    this.given = rows;
+    this.#isCut = true;
+    this.#lines.length = 0;
+    for (const { seq, invoke, step, output, told, tool } of this.#run.rows.slice(0, rows)) {
+      const isLive = waits.includes(seq);
+      const known = used.includes(seq) ? "outcome" : told === "nothing" ? null : told;
+      const wasTold = isLive ? null : tool === null ? known : "failure";
+      this.#lines.push({ invoke, step, output, told: wasTold, abandoned: !isLive && wasTold === null });
+    }
+    this.#waits.clear();
+    for (const seq of waits) this.#waits.add(seq);
+    this.#timers.clear();
+    for (const timer of timers) this.#timers.set(timer.id, timer);
+  }
+
   /** Reads entry by entry, up to the first that does not follow; `asked`: rows asked for by then. */
   *through(log: readonly LogEntry[]): Generator<{ readonly step: Step; readonly asked: number }> {
     let digest = this.#run.record.hash;
-    for (const entry of log) {
-      const problem = this.#take(entry.taken) ?? digestProblem(digest, entry, this.snapshot);
+    const from = Math.max(0, log.findLastIndex(isMigrated));
+    for (const [at, entry] of log.slice(from).entries()) {
+      const base = at === 0 && entry.revision > 1 ? baseIn(entry) : null;
+      if (base !== null) {
+        this.#startFrom(base);
+        digest = base.after;
+      }
+      const gap = base === null && at === 0 && entry.revision > 1 ? "the log before it is missing" : null;
+      const broken =
+        from > 0 && at === 0 && log[from - 1]?.digest !== digest ? "it does not follow the entry before" : null;
+      const problem = gap ?? broken ?? this.#take(entry.taken) ?? digestProblem(digest, entry, this.snapshot);
       const { revision } = entry;
       yield { step: { revision, snapshot: this.snapshot, problem }, asked: this.#lines.length };
       if (problem !== null) return;
@@ -161,11 +205,18 @@ class Replay {
         // A row that the machine knows nothing of.
         if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });
         return null;
+      case "stood":
+        return this.#stoodThere(taken.base);
       case "rewound":
         return this.#rewind(taken.start);
       default:
         return null;
     }
+  }
+
+  #stoodThere({ snapshot, rows }: LogBase): string | null {
+    const isTrue = rows === this.#lines.length && JSON.stringify(snapshot) === JSON.stringify(this.snapshot);
+    return isTrue ? null : "it did not stand where the entry says";
   }
 
   #tell(seq: number, failure: Json): string | null {
@@ -200,7 +251,8 @@ class Replay {
   /** Back where it stood once; what came after counts no more, and what it waited for then is asked for anew. */
   #rewind({ snapshot, rows, waits, timers }: ForkStart): string | null {
     const known = JSON.stringify(snapshot);
-    if (!this.#past.some((past) => JSON.stringify(past) === known)) return "it never stood where it went back to";
+    if (!this.#isCut && !this.#past.some((past) => JSON.stringify(past) === known))
+      return "it never stood where it went back to";
     this.snapshot = snapshot;
     const asked = waits.map((seq) => this.#lines[seq - 1] as Line);
     for (const [at, line] of this.#lines.entries()) {

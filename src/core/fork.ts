@@ -30,8 +30,8 @@ export type Moment =
 
 /** Finds when the run had just asked for a row. */
 export function momentBefore({ record, rows, log = [] }: Judged, machine: Machine, seq: number): Moment {
-  const entries = log.slice(0, record.revision);
-  if (entries.length < record.revision) return notReproducible("the log is not whole");
+  const entries = log.filter(({ revision }) => revision <= record.revision);
+  if (entries.length < record.revision - record.logFrom + 1) return notReproducible("the log is not whole");
   const stand = standBefore(machine, { record, rows }, entries, seq);
   return "problem" in stand ? notReproducible(stand.problem) : momentOf(stand, seq);
 }

@@ -9,6 +9,7 @@ import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
 import { awaitsTurn, takeTurnWord } from "./limits.ts";
+import { refuseMove } from "./migrate.ts";
 import type { InboxBody, InboxEntry } from "./run.ts";
 import { settle } from "./settle.ts";
 import { feed } from "./turn.ts";
@@ -80,8 +81,12 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       takeWordOfPerson(draft, entry, body);
       return true;
     case "child":
-    case "migrate":
       return false;
+    case "migrate":
+      // To a newer version: kept until the run is driven by that (`migrate.ts`).
+      if (body.to > draft.record.version) return false;
+      refuseMove(draft, { ...entry, body });
+      return true;
     case "undo":
       // Kept until the run has ended (`undo.ts`).
       return false;

@@ -73,6 +73,18 @@ export interface MachineView {
   readonly invocations: ReadonlyMap<string, string>;
 }
 
+/** What a stored state asks of its surroundings. */
+export interface Standing {
+  /** What its active states invoke: invoke id -> step name. */
+  readonly invokes: ReadonlyMap<string, string>;
+  /** Types of the events of timers that its active states need. */
+  readonly delays: readonly string[];
+  /** Types of all events that its active states have a transition for. */
+  readonly events: ReadonlySet<string>;
+  /** Why it would not stay there if it were asked; `null`: it would. Restoring does not ask. */
+  readonly unsettled: string | null;
+}
+
 /** The pure functions over one saga's machine. */
 export interface Machine {
   readonly saga: SagaSpec;
@@ -84,6 +96,8 @@ export interface Machine {
   awaited(state: MachineState, view: MachineView): readonly string[];
   /** Ids of the active states tagged `savepoint`. */
   savepoints(state: MachineState): readonly string[];
+  /** Of an active state that restores; in words, where a guard throws. */
+  standing(state: MachineState, view: MachineView): Standing | string;
   /** A stored state that today's machine cannot hold any more: why. `null`: it restores. */
   blocked(state: MachineState): string | null;
 }

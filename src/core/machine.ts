@@ -11,8 +11,9 @@ import type { SagaSpec } from "../saga/index.ts";
 import { type Blueprint, blueprintOf, record } from "./machine-blueprint.ts";
 import { newRecording, noteStop, type Recording } from "./machine-effects.ts";
 import { copyJson, type FedEvent, toFed } from "./machine-events.ts";
-import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "./machine-port.ts";
+import type { Machine, MachineEvent, MachineState, MachineView, Standing, Turn } from "./machine-port.ts";
 import { doesSomething, endOf, isSavepoint } from "./machine-reading.ts";
+import { standingOf } from "./machine-standing.ts";
 import { type Before, contextOf, restore, skeletonOf, store, wordsOf } from "./machine-state.ts";
 
 const machines = new WeakMap<SagaSpec, Machine>();
@@ -29,6 +30,7 @@ export function machineOf(saga: SagaSpec): Machine {
     accepts: (state, event, view) => accepts(blueprint, state, event, view),
     awaited: (state) => awaited(blueprint, state),
     savepoints: hasSavepoints(blueprint) ? (state) => savepoints(blueprint, state) : () => [],
+    standing: (state, view) => standing(blueprint, state, view),
     blocked: (state) => blocked(blueprint, state),
   };
   machines.set(saga, machine);
@@ -44,6 +46,14 @@ function blocked(blueprint: Blueprint, state: MachineState): string | null {
   try {
     restore(blueprint, state, nobody);
     return null;
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
+
+function standing(blueprint: Blueprint, state: MachineState, view: MachineView): Standing | string {
+  try {
+    return standingOf(blueprint, restore(blueprint, state, view));
   } catch (error) {
     return wordsOf(error);
   }

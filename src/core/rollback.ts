@@ -38,6 +38,8 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
     revision: before.revision,
     logDigest: before.logDigest,
     seen: before.seen,
+    logFrom: before.logFrom,
+    logMark: before.logMark,
     reviews: Math.max(before.reviews, record.reviews),
   });
   for (const row of rows) putRow(draft, row);
@@ -58,7 +60,7 @@ export function recreated({ revision }: Remembered, run: Run): Omit<CreateComman
   const digest = entryDigest(record.hash, first, record.snapshot);
   const at = record.endedAt ?? record.createdAt;
   return {
-    record: { ...record, revision: 1, seen: 0, logDigest: digest },
+    record: { ...record, revision: 1, seen: 0, logFrom: 1, logMark: null, logDigest: digest },
     rows,
     memberships: listingsOf(record),
     log: { ...first, at, from: null, actor: "memory", fence: 0, digest },

@@ -326,6 +326,21 @@ export interface Migrated {
   readonly snapshot: MachineState | null;
 }
 
+/**
+ * Where the machine stood before a log entry was written (after it had moved, for a migration): with it the log can be read
+ * from that entry on, whatever became of those before it.
+ */
+export interface LogBase {
+  /** Digest of the entry before. */
+  readonly after: string;
+  readonly snapshot: MachineState | null;
+  /** Rows asked for by then, those the machine waited for, and of each step the newest row whose output it had. */
+  readonly rows: number;
+  readonly waits: readonly number[];
+  readonly used: readonly number[];
+  readonly timers: readonly StartTimer[];
+}
+
 /** The run record: everything about a run but its rows, its log and its inbox. */
 export interface RunRecord {
   readonly format: 1;
@@ -378,6 +393,8 @@ export interface RunRecord {
   readonly migratedFrom: Migrated | null;
   /** The first revision whose log entry is still kept. */
   readonly logFrom: number;
+  /** The newest revision whose log entry says where the machine stood; `null`: none does. */
+  readonly logMark: number | null;
   /** Where a partial unwind may go back to, oldest first; only of sagas that have such states. */
   readonly savepoints: readonly Savepoint[];
   /** Highest inbox position looked at. */
@@ -479,12 +496,16 @@ export type Taken =
   /** The time of a row is over, or (`null`) that of the run. */
   | { readonly what: "deadline"; readonly seq: number | null }
   | {
+      /** It moved to another version, from `base` on; without it, it was `refused`, which then follows at once. */
       readonly what: "migrated";
       readonly from: number;
       readonly to: number;
       readonly by: string;
       readonly reason: string;
+      readonly base?: LogBase;
     }
+  /** From here on the log can be read by itself. */
+  | { readonly what: "stood"; readonly base: LogBase }
   /** What came after a savepoint is undone: the machine stands there again, and asks for its steps as new rows. */
   | { readonly what: "rewound"; readonly state: string; readonly start: ForkStart }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }

@@ -3,6 +3,7 @@
  * Owns what is kept of an entry. Invariant: of each such state the last entry is kept, and of very many the newest.
  */
 import { type Draft, rowAt } from "./draft.ts";
+import { unset } from "./log-base.ts";
 import type { MachineState } from "./machine-port.ts";
 import type { ForkStart } from "./run.ts";
 
@@ -31,6 +32,6 @@ function startOf(draft: Draft, snapshot: MachineState): ForkStart {
     const { told, abandoned } = rowAt(draft, seq);
     return told === null && !abandoned;
   });
-  const timers = draft.record.timers.map(({ id, at, event }) => ({ id, delayMs: Math.max(0, at - now), event }));
+  const timers = draft.record.timers.map((timer) => unset(timer, now));
   return { snapshot, rows: draft.rows.length, waits, timers };
 }

@@ -9,6 +9,7 @@ import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
 import { awaitsTurn, turnTime } from "./limits.ts";
+import { moveTime } from "./migrate.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { hasEnded } from "./run.ts";
@@ -25,6 +26,7 @@ export interface Attention {
 
 export function attentionOf(draft: Draft): Attention {
   if (draft.before.missing !== undefined) return resting;
+  if (draft.handsOver) return { hold: false, wanted: null, due: draft.input.now };
   const { turns, calls, offers, remote } = timesOf(draft);
   const { now, settings } = draft.input;
   const own = Math.min(turns, calls);
@@ -33,7 +35,7 @@ export function attentionOf(draft: Draft): Attention {
     hold: soon || isUnderWay(draft),
     // A worker that stops begins no call; looking at it again and again would not change that.
     wanted: orNull(draft.stopping ? turns : Math.min(own, offers)),
-    due: orNull(Math.min(own, offers, remote)),
+    due: orNull(Math.min(own, offers, remote, moveTime(draft) ?? never)),
   };
 }
 

@@ -7,12 +7,14 @@
 import {
   type AcquireAnswer,
   type LeaseRef,
+  type Machine,
   type MissingValue,
   missingIn,
   type RunRef,
   runKey,
   summaryOf,
   type Timed,
+  targetsOf,
 } from "../core/index.ts";
 import { Driver } from "./advance.ts";
 import { type EngineContext, pause, trouble, untilAnswered, wake } from "./context.ts";
@@ -83,11 +85,11 @@ export class Acquirer {
 
   async #serve(lease: LeaseRef, won: Won, sentAt: number): Promise<void> {
     const { context, suspects } = this.#options;
-    const machine = context.sagas.machineFor(won.record);
     const missing = missingIn(won.record, won.rows);
+    const remembered = context.forgottenBy(won.record);
+    const machine = this.#machineFor(won, missing.length === 0 && remembered === null);
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
-    const remembered = context.forgottenBy(won.record);
     const leftFor = remembered === null ? context.leftFor(won.record) : 0;
     if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
     const { record, rows, inbox, takenFrom, permits } = won;
@@ -101,6 +103,16 @@ export class Acquirer {
     const drive = (cleared: () => void): Promise<void> => this.#drive(new Driver(context, hold, acquired, cleared));
     if (!isSuspect(won)) return await drive(nothing);
     if (!(await suspects.driveAlone(lease.run, drive))) await this.#giveBack(lease, won.now + handBackMs.first);
+  }
+
+  /** That of a version which the run is asked to move to (`core/migrate.ts`), or its own; `null`: none is served here. */
+  #machineFor({ record, rows, inbox }: Won, mayMove: boolean): Machine | null {
+    const { machineFor } = this.#options.context.sagas;
+    for (const target of mayMove ? targetsOf({ record, rows, inbox }) : []) {
+      const machine = machineFor(target);
+      if (machine !== null) return machine;
+    }
+    return machineFor(record);
   }
 
   /** Nobody decides on what cannot be read: people are told, and it is looked at again from time to time. */

@@ -16,6 +16,7 @@ import {
   type DriverFact,
   decide,
   type InboxEntry,
+  isAskedToMove,
   type Machine,
   type Offer,
   type Run,
@@ -173,7 +174,8 @@ export class Driver implements LeaseHolder {
 
   #decide(facts: readonly DriverFact[]): Decision {
     const { namespace, settings, ids, owner } = this.#context;
-    const told: readonly DriverFact[] = this.#context.isStopping() ? [...facts, { type: "stopping" }] : facts;
+    const isToStop = this.#context.isStopping() || this.#isToMove(facts);
+    const told: readonly DriverFact[] = isToStop ? [...facts, { type: "stopping" }] : facts;
     return decide(this.#run, told, {
       machine: this.#machine,
       namespace,
@@ -185,6 +187,14 @@ export class Driver implements LeaseHolder {
       fence: this.#held.ref.fence,
       inFlight: this.#inFlight(),
     });
+  }
+
+  /** Is the run asked to move to a version that is at hand here? It is handed back, and taken up by that. */
+  #isToMove(facts: readonly DriverFact[]): boolean {
+    if (this.#run.record.version !== this.#machine.saga.version) return false;
+    const news = facts.flatMap((fact) => (fact.type === "inbox" ? fact.entries : nothingNew));
+    const { sagas } = this.#context;
+    return isAskedToMove(this.#run, news, (target) => sagas.machineFor(target) !== null);
   }
 
   #inFlight(): ReadonlySet<string> {

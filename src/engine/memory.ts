@@ -119,6 +119,7 @@ export class Memory {
     while (!this.#context.isStopping()) {
       try {
         const [entry] = await store.log(ref, revision, revision);
+        if (entry === undefined && (await this.#isTrimmed(mark))) return;
         if (entry?.digest !== digest) this.#context.background(this.#putRight(mark));
         return;
       } catch (error) {
@@ -126,6 +127,12 @@ export class Memory {
         await pause(this.#context.clock, againMs);
       }
     }
+  }
+
+  /** Has somebody moved the run so far that its log no longer goes back to what is remembered? */
+  async #isTrimmed({ ref, revision }: Mark): Promise<boolean> {
+    const stored = await this.#context.store.read(ref);
+    return stored !== null && stored.logFrom > revision;
   }
 
   /** Until a commit of this process has taken the place of the one that was forgotten. */

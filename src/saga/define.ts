@@ -9,7 +9,7 @@ import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
 import { nullPrototype } from "./names.ts";
 import { payloadProblem, schemaProblems } from "./schema.ts";
-import type { Json, SagaSpec, StepSpec } from "./spec.ts";
+import type { Json, Migration, SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
 
 /** Marks a saga, also across two copies of the package. */
@@ -67,6 +67,12 @@ export interface SagaOptions<
   };
   /** Whose workers run it: `"default"`. */
   readonly pool?: string;
+  /**
+   * How a run of an older version becomes one of the next, by the older version's number: `{ 1: (run) => run }` takes runs of
+   * version 1 to version 2. Pure: it is given the run where it stands, as JSON, and gives it back. Called when somebody asks a
+   * run to move (`client.migrate`), never by itself.
+   */
+  readonly migrate?: Readonly<Record<number, Migration>>;
   /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
   readonly unwind?: SagaSpec["unwind"];
 }
@@ -109,7 +115,7 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     budgets: null,
     loopLimit: null,
     concurrency: concurrencyOf(options),
-    migrations: Object.freeze({}),
+    migrations: Object.freeze({ ...options.migrate }),
   });
   refuseErrors([...findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
   return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });
@@ -153,6 +159,9 @@ function optionErrors(name: string, options: SagaOptions): readonly Finding[] {
   }
   for (const problem of schemaProblems(options.input, "decoded")) say("SCHEMA", `input: ${problem}`, "Mend the schema");
   for (const [event, schema] of Object.entries(options.events ?? {})) judgeEvent(event, schema, say);
+  for (const problem of migrationProblems(options)) {
+    say("MIGRATION", problem, "Give a function by the number of the version that it takes a run from");
+  }
   if (options.pool !== undefined && poolProblem(options.pool) !== null) {
     say("POOL_NAME", `the pool name ${poolProblem(options.pool)}`, "Rename the pool");
   }
@@ -174,6 +183,14 @@ function concurrencyProblem({ key, limit = 1 }: NonNullable<SagaOptions["concurr
 function concurrencyOf({ concurrency }: SagaOptions): SagaSpec["concurrency"] {
   if (concurrency === undefined) return null;
   return { key: concurrency.key as NonNullable<SagaSpec["concurrency"]>["key"], limit: concurrency.limit ?? 1 };
+}
+
+function migrationProblems({ version, migrate = {} }: SagaOptions): readonly string[] {
+  return Object.entries(migrate).flatMap(([from, migration]) => {
+    if (typeof migration !== "function") return [`migrate[${from}] is not a function`];
+    const isOlder = /^[1-9]\d*$/.test(from) && Number(from) < version;
+    return isOlder ? [] : [`migrate[${from}] takes runs from no version before ${version}`];
+  });
 }
 
 function judgeEvent(event: string, schema: ZodType, say: (code: string, message: string, fix: string) => void): void {

@@ -19,6 +19,7 @@ export type { AskOptions, Gate, GateOptions } from "./gate.ts";
 export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";
+export { migrateThrough } from "./migrations.ts";
 export {
   type Absent,
   type AlreadyUndone,
@@ -51,6 +52,8 @@ export type {
   CompensationSpec,
   EffectClass,
   Json,
+  MigratedRun,
+  Migration,
   ProbeContext,
   Progress,
   RetryPolicy,

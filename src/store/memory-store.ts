@@ -253,7 +253,7 @@ class MemoryStore implements Store {
   }
 
   async log(run: RunRef, from = 1, to = Number.POSITIVE_INFINITY) {
-    return this.#cell(run)?.log.slice(Math.max(from, 1) - 1, Math.max(to, 0)) ?? [];
+    return this.#cell(run)?.log.filter(({ revision }) => revision >= from && revision <= to) ?? [];
   }
 
   async inbox(run: RunRef) {

@@ -41,6 +41,7 @@ const parts = {
   take_plan: ["due", "plan"],
   note_result: ["due", "plan"],
   read: [],
+  read_log: [],
   register: [],
   forget: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

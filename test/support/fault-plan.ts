@@ -112,6 +112,7 @@ export const settings: Settings = {
   shutdownMs: 3_000,
   maxPayloadBytes: 65_536,
   maxRunBytes: 64_000_000,
+  logEntries: 2_000,
   artifactThresholdBytes: 32_000,
   maxReplays: 10,
 };

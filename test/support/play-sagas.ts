@@ -1,7 +1,7 @@
 /** Short ways to declare the sagas that tests of core play: what a step does outside is up to the test. */
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { type Saga, type Step, saga, step } from "../../src/saga/index.ts";
+import { type Migration, type Saga, type Step, saga, step } from "../../src/saga/index.ts";
 
 /** What a test says about a step; the rest is `keyed`, compensated, three attempts a second apart, ten seconds at most. */
 export interface CallOptions {
@@ -64,13 +64,26 @@ export interface PlayedOptions {
   readonly concurrency?: unknown;
   /** Adds the action `keep`: the event's error, output or payload goes to `context.seen`. */
   readonly keep?: boolean;
+  /** 1 unless given. */
+  readonly version?: number;
+  readonly migrate?: Readonly<Record<number, Migration>>;
+  readonly input?: z.ZodType;
 }
 
-function optionsOf({ events = [], unwind, attributes, concurrency }: PlayedOptions): never {
+function optionsOf({
+  events = [],
+  unwind,
+  attributes,
+  concurrency,
+  version = 1,
+  migrate,
+  input,
+}: PlayedOptions): never {
   const whole = {
-    version: 1,
-    input: z.json(),
+    version,
+    input: input ?? z.json(),
     events: Object.fromEntries(events.map((event) => [event, z.looseObject({})])),
+    ...(migrate === undefined ? {} : { migrate }),
     ...(unwind === undefined ? {} : { unwind }),
     ...(attributes === undefined ? {} : { attributes }),
     ...(concurrency === undefined ? {} : { concurrency }),

@@ -60,6 +60,7 @@ export const settings = {
   intentWaitMs: 60_000,
   barrierMs: 1_500,
   maxRunBytes: 64_000_000,
+  logEntries: 2_000,
 };
 
 export class Play {

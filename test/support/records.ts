@@ -54,6 +54,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     deadlineAt: null,
     migratedFrom: null,
     logFrom: 1,
+    logMark: null,
     seen: 0,
     attributes: {},
     bytes: 0,

@@ -58,6 +58,7 @@ describe("a parked run", () => {
         evidence: null,
         verbs: expect.arrayContaining(["resolve", "close"]),
         review: 1,
+        approval: null,
         step: "send",
         since: expect.any(Number),
         ageMs: expect.any(Number),

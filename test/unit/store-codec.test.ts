@@ -67,7 +67,9 @@ describe("a record", () => {
       bu: record.budgets,
       dl: at + 7,
       mg: record.migratedFrom,
+      as: [2],
       lf: 4,
+      lk: 6,
       d: "digest",
     });
     expect([stored.revision, stored.status, stored.pool, stored.priority]).toEqual([9, "n", "gpu", 3]);
@@ -232,10 +234,10 @@ describe("the log", () => {
     const owners = [null, "w-1", "w-1", "w-2", "w-2"];
     const plain = entries.map((entry, n) => encodeLogEntry(entry, owners[n] ?? null));
     const stored = plain.map((text, n) => ([1, 3].includes(n) ? `{"o":"${owners[n]}",${text.slice(1)}` : text));
-    expect(decodeLog(run, 1, stored)).toStrictEqual(entries);
-    expect(decodeLog(run, 2, stored.slice(1))).toStrictEqual(entries.slice(1));
-    expect(decodeLog(run, 3, stored.slice(2))).toBeNull();
-    expect(() => decodeLog(run, 1, plain.slice(1))).toThrow(/log entry 1 of run acme:o-1 .* nobody is named/);
+    expect(decodeLog(run, 1, stored, true)).toStrictEqual(entries);
+    expect(decodeLog(run, 2, stored.slice(1), false)).toStrictEqual(entries.slice(1));
+    expect(decodeLog(run, 3, stored.slice(2), false)).toBeNull();
+    expect(() => decodeLog(run, 1, plain.slice(1), true)).toThrow(/log entry 1 of run acme:o-1 .* nobody is named/);
   });
 
   test("comes back as it went, whatever was taken", () => {
@@ -260,7 +262,7 @@ describe("the log", () => {
     ];
     for (const each of [[], all, ...all.map((one) => [one])]) {
       const entry = aLogEntry(1, { taken: each, from: "waiting", to: "needs_review" });
-      expect(decodeLog(run, 1, [encodeLogEntry(entry, null)])).toStrictEqual([entry]);
+      expect(decodeLog(run, 1, [encodeLogEntry(entry, null)], true)).toStrictEqual([entry]);
     }
   });
 });
@@ -374,6 +376,7 @@ function fullRecord(): RunRecord {
     deadlineAt: at + 7,
     migratedFrom: { version: 2, hash: "older", revision: 5, snapshot: null },
     logFrom: 4,
+    logMark: 6,
     logDigest: "digest",
   });
 }

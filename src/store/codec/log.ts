@@ -2,7 +2,7 @@
  * The stored form of a log entry: element n - 1 of the log is revision n. Most of what a commit takes into account has a
  * terse form: `s2` row 2 was sent, `=2.1ka` its send 1 succeeded by an answer, `m2` the machine was told so.
  */
-import type { LogEntry, RunRef, Taken } from "../../core/index.ts";
+import { baseIn, type LogEntry, type RunRef, type Taken } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { decoded, emptyList, lettersOf, shapeOf, zero } from "./shape.ts";
 import { outcomeLetters, proofLetters, statusLetters } from "./words.ts";
@@ -102,6 +102,7 @@ function packTaken(taken: Taken): unknown {
     case "budget":
     case "deadline":
     case "migrated":
+    case "stood":
     case "late":
     case "unconsumed":
     case "discarded":
@@ -136,20 +137,28 @@ function unpackTaken(text: string): Taken {
 /** `owner`: whose lease it is written under; the script names it where it is the first under its fence. */
 export function encodeLogEntry(given: LogEntry, owner: string | null): string {
   const stored = entry.pack(given);
+  // One with a base may come to be the first that is kept: it says itself whose lease it was.
+  const isFirst = baseIn(given) !== null && given.actor === owner;
+  if (isFirst) stored["o"] = owner;
   if (given.actor === owner) delete stored["a"];
   return JSON.stringify(stored);
 }
 
 /**
- * Entries from revision `first` on. `null`: who wrote some of them is only said by an earlier entry of their fence.
- * Throws RECORD_CORRUPT, naming the run and the revision.
+ * Entries from revision `first` on, which is the first kept where they are `whole`. `null`: who wrote some of them is only said
+ * by an earlier entry of their fence. Throws RECORD_CORRUPT, naming the run and the revision.
  */
-export function decodeLog(run: RunRef, first: number, stored: readonly string[]): readonly LogEntry[] | null {
+export function decodeLog(
+  run: RunRef,
+  first: number,
+  stored: readonly string[],
+  isWhole: boolean,
+): readonly LogEntry[] | null {
   const owners = new Map<number, string>();
   const entries: LogEntry[] = [];
   for (const [at, text] of stored.entries()) {
     const revision = first + at;
-    const told = decoded(`log entry ${revision}`, memberOf(run), () => decodeEntry(text, owners, first === 1));
+    const told = decoded(`log entry ${revision}`, memberOf(run), () => decodeEntry(text, owners, isWhole));
     if (told === null) return null;
     entries.push({ revision, ...told });
   }

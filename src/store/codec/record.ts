@@ -71,6 +71,7 @@ const record = shapeOf<Told>({
   deadlineAt: { short: "dl", usual: nothing },
   migratedFrom: { short: "mg", usual: nothing },
   logFrom: { short: "lf", usual: one },
+  logMark: { short: "lk", usual: nothing },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   bytes: { short: "by", usual: zero },

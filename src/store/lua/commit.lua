@@ -1,7 +1,8 @@
 -- Purpose: the one write that moves a run. Record, rows, log, inbox, listings, permits, lease and due, together or not.
--- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined,
+--       and structures where a run joins one
 -- ARGV: 1 member 2 id 3 commit id 4 expects 5 fence 6 token 7 leaseMs 8 decided at 9 seen 10 flags (m must see, r release,
---       o outcome) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
+--       o outcome, s the last key is structures, l<n> the log keeps n entries) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
 --       then lists of strings, each after its length: rows (seq, row), and, where one of them is not empty, consumed
 --       slots, withdrawn (seq, send), settled, aborted, outputs (name, value)
 -- Answers: OK now slots-taken entries | DUP, INBOX now 0 entries | PERMITTED now permits | FENCED STALE CLOCK GAP now
@@ -32,14 +33,19 @@ for i = 1, #rows, 2 do
   next = math.max(next, tonumber(rows[i]))
 end
 
-for i = 12, #KEYS do
-  local name = KEYS[i]:find('}:by:', 1, true) and id or member
+local listings = flags:find('s') and #KEYS - 1 or #KEYS
+for i = 12, listings do
+  local own = KEYS[i]:find('}:by:', 1, true)
+  local name = own and id or member
   if i <= 11 + ARGV[19] then call('ZREM', KEYS[i], name) else call('ZADD', KEYS[i], ARGV[16], name) end
+  local structure = listings < #KEYS and i > 11 + ARGV[19] and not own and KEYS[i]:match('}:open:(.+)')
+  if structure then call('SADD', KEYS[#KEYS], structure) end
 end
 for i = 1, #rows, 2 do
   if tonumber(rows[i]) > length then call('RPUSH', ledger, rows[i + 1]) else call('LSET', ledger, rows[i] - 1, rows[i + 1]) end
 end
 call('RPUSH', log, with_owner(ARGV[15], f[9], ARGV[18]))
+if flags:find('l') then call('LTRIM', log, -flags:match('l(%d+)'), -1) end
 local taken = consume(inbox, slots, consumed)
 for _, seq in ipairs(settled) do call('HDEL', permits, seq) end
 for _, seq in ipairs(aborted) do abort(permits, seq) end

@@ -179,6 +179,8 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs }: CommitComman
   consume(cell, next.consumed);
   cell.run = evolve(cell.run, next);
   cell.log.push(next.log);
+  const { revision, logFrom } = next.record;
+  cell.log.splice(0, Math.max(0, cell.log.length - (revision - logFrom + 1)));
   for (const listing of next.join) join(shard, cell, listing);
   cell.commitId = next.commitId;
   cell.openSlots = next.openSlots;

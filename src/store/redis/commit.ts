@@ -1,5 +1,5 @@
 /** `commit`: from the port's words to the script's and back. */
-import type { CommitAnswer, CommitCommand, InboxEntry, Timed } from "../../core/index.ts";
+import { type CommitAnswer, type CommitCommand, type InboxEntry, openListing, type Timed } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { encodeCommitted, encodeLogEntry, encodeRow } from "../codec.ts";
 import { listingKey } from "../keys.ts";
@@ -59,7 +59,13 @@ function commitKeys({ member, shard, run, record }: Found, { lease, commit: next
   ];
   for (const listing of next.leave) keys.push(prefix + listingKey(next.run.tenant, listing));
   for (const listing of next.join) keys.push(prefix + listingKey(next.run.tenant, listing));
+  if (joinsStructure(next)) keys.push(shard.structures);
   return keys;
+}
+
+/** Of an open run it is another one only when it moves to another version; an ended one that is taken up again joins its own. */
+function joinsStructure({ join }: CommitCommand["commit"]): boolean {
+  return join.some((listing) => listing.startsWith(openListing("")));
 }
 
 function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: CommitCommand): ScriptArgument[] {
@@ -94,9 +100,11 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
   return args;
 }
 
-function flagsOf({ mustSee, release, log }: CommitCommand["commit"]): string {
+function flagsOf(next: CommitCommand["commit"]): string {
+  const { mustSee, release, log, record } = next;
   const hasOutcome = log.taken.some((taken) => taken.what === "outcome");
-  return `${mustSee ? "m" : ""}${release ? "r" : ""}${hasOutcome ? "o" : ""}`;
+  const kept = record.logFrom > 1 ? `l${record.revision - record.logFrom + 1}` : "";
+  return `${mustSee ? "m" : ""}${release ? "r" : ""}${hasOutcome ? "o" : ""}${joinsStructure(next) ? "s" : ""}${kept}`;
 }
 
 /** Makes room for slots to come. Not needed for the commit that has landed: what fails is done by the next one. */

@@ -69,18 +69,24 @@ export async function ledger(wire: Wire, run: RunRef): Promise<readonly Row[]> {
   return rows.map((row, at) => decodeRow(run, at + 1, row));
 }
 
+/** What is still kept of those revisions. */
 export async function log(wire: Wire, run: RunRef, from: number, to: number): Promise<readonly LogEntry[]> {
-  const { member, shard } = wire.find(run);
   const first = Math.max(from, 1);
-  const last = Number.isFinite(to) ? to - 1 : -1;
   if (Number.isFinite(to) && to < first) return [];
-  const key = `${shard.prefix}log:${member}`;
-  const part = await wire.ask("log", () => wire.client.lrange(key, first - 1, last));
-  const entries = decodeLog(run, first, part);
-  if (entries !== null) return entries;
-  const whole = await wire.ask("log", () => wire.client.lrange(key, 0, last));
-  return (decodeLog(run, 1, whole) ?? []).slice(first - 1);
+  const part = await readLog(wire, run, first, to);
+  if (part.entries !== null) return part.entries;
+  const whole = await readLog(wire, run, 1, to);
+  return (whole.entries ?? []).filter(({ revision }) => revision >= first);
 }
+
+async function readLog(wire: Wire, run: RunRef, from: number, to: number) {
+  const { member, shard, run: key } = wire.find(run);
+  const args = [from, Number.isFinite(to) ? to : ""];
+  const [first, kept, entries] = await wire.run<ReadLogReply>("read_log", [key, `${shard.prefix}log:${member}`], args);
+  return { entries: decodeLog(run, first, entries, first === kept) };
+}
+
+type ReadLogReply = readonly [first: number, kept: number, entries: readonly string[]];
 
 export async function inbox(wire: Wire, run: RunRef): Promise<readonly InboxEntry[]> {
   const { member, shard } = wire.find(run);

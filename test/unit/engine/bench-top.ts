@@ -39,6 +39,7 @@ export const settings: EngineSettings = {
   shutdownMs: 10_000,
   maxPayloadBytes: 100_000,
   maxRunBytes: 64_000_000,
+  logEntries: 2_000,
 };
 
 /** Ids that are the same every time. */
