@@ -15,6 +15,7 @@ const rooms = {
   engine: ["core", "saga"],
   client: ["core", "saga"],
   idempotency: ["core", "saga"],
+  page: ["client", "core", "saga"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 

@@ -101,6 +101,7 @@ export {
   type PlaceOptions,
   type QueueOptions,
 } from "./orchestrator.ts";
+export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,

@@ -8,12 +8,11 @@ import {
   isAsking,
   type Row,
   type RowApproval,
-  type RunRef,
+  type RunRecord,
   rolesAt,
-  type Store,
   type UnreadableRun,
 } from "../core/index.ts";
-import type { Json } from "../saga/index.ts";
+import { type Json, jsonSchemaOf } from "../saga/index.ts";
 import type { Connection } from "./connection.ts";
 
 /** Something that waits for people to decide. */
@@ -52,6 +51,8 @@ export interface PendingApproval
   readonly escalations: readonly Escalation[];
   /** What happens when nobody decides, in plain words. */
   readonly otherwise: string;
+  /** JSON schema of what is to be filled in to approve; `null`: nothing is, or this client was not given the saga. */
+  readonly form: Json;
   readonly ageMs: number;
 }
 
@@ -83,7 +84,7 @@ export async function approvalsPage(
   const store = await connection.store();
   const { runs, unreadable, cursor } = await store.listShared({ ...query, listings: [askingListing] });
   const now = await store.now();
-  const approvals = (await Promise.all(runs.map((run) => pendingIn(store, run, now)))).flat();
+  const approvals = (await Promise.all(runs.map((run) => pendingIn(connection, run, now)))).flat();
   return { approvals: approvals.filter((pending) => isFor(pending, role)), unreadable, cursor };
 }
 
@@ -92,16 +93,23 @@ function isFor({ roles }: PendingApproval, role: string | undefined): boolean {
 }
 
 /** Of which run it is. */
-export type ApprovedRun = RunRef & { readonly saga: string; readonly version: number };
+export type AskingRun = Pick<RunRecord, "tenant" | "id" | "saga" | "version" | "hash">;
 
 /** What one run asks people now, by row. */
-export async function pendingIn(store: Store, run: ApprovedRun, now: number): Promise<readonly PendingApproval[]> {
-  return (await store.ledger(run)).flatMap((row) => (isAsking(row) ? [pendingOf(run, row, now)] : []));
+export async function pendingIn(
+  connection: Connection,
+  run: AskingRun,
+  now: number,
+): Promise<readonly PendingApproval[]> {
+  const rows = await (await connection.store()).ledger(run);
+  return rows.flatMap((row) => (isAsking(row) ? [pendingOf(connection, run, row, now)] : []));
 }
 
 /** One row that asks people. */
-export function pendingOf({ tenant, id, saga, version }: ApprovedRun, row: Row, now: number): PendingApproval {
+export function pendingOf(connection: Connection, run: AskingRun, row: Row, now: number): PendingApproval {
+  const { tenant, id, saga, version } = run;
   const { seq, step, input } = row;
+  const form = connection.machineFor(run)?.saga.steps[step]?.approval?.form ?? null;
   // It asks.
   const { state: _, ...approval } = row.approval as RowApproval;
   return {
@@ -111,6 +119,7 @@ export function pendingOf({ tenant, id, saga, version }: ApprovedRun, row: Row, 
     roles: rolesAt(approval, now),
     escalations: approval.escalations.filter(({ at }) => at > now),
     otherwise: otherwiseOf(approval),
+    form: form === null ? null : jsonSchemaOf(form),
     ageMs: Math.max(0, now - approval.since),
   };
 }

@@ -232,7 +232,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
 
   async approvals(): Promise<readonly PendingApproval[]> {
     const [record, now] = [await this.#read(), await this.#connection.storeNow()];
-    return record.asks.length === 0 ? [] : await pendingIn(await this.#connection.store(), record, now);
+    return record.asks.length === 0 ? [] : await pendingIn(this.#connection, record, now);
   }
 
   decide(approval: ApprovalRef, word: DecisionWord, options: DecideOptions): Promise<Decided> {

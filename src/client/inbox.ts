@@ -87,7 +87,7 @@ export async function inboxPage(
   const serving = listings.length === 3 ? before : await store.serving();
   const unserved = new Set(unservedBy(serving, lost));
   const now = await store.now();
-  const items = page.runs.map((run) => itemsOf(store, run, { serving, unserved, now }));
+  const items = page.runs.map((run) => itemsOf(connection, run, { serving, unserved, now }));
   const { unreadable, cursor } = page;
   return { items: (await Promise.all(items)).flat(), unreadable, cursor };
 }
@@ -115,13 +115,15 @@ interface Seen {
 }
 
 /** None: it went on between the listing and the reading. */
-async function itemsOf(store: Store, run: SharedRun, seen: Seen): Promise<readonly InboxItem[]> {
-  const asked = run.asks.length === 0 ? [] : await pendingIn(store, run, seen.now);
+async function itemsOf(connection: Connection, run: SharedRun, seen: Seen): Promise<readonly InboxItem[]> {
+  const asked = run.asks.length === 0 ? [] : await pendingIn(connection, run, seen.now);
   const approvals = asked.map((approval) => approvalItem(run, approval));
   if (run.review !== null) return [reviewItem(run, run.review, seen.now), ...approvals];
   const structure = structureName(run);
   const isUnserved = seen.unserved.has(structure) && !isDriven(seen.serving, structure, run.holder);
-  return isUnserved && !hasEnded(run.status) ? [await unservedItem(store, run, seen), ...approvals] : approvals;
+  return isUnserved && !hasEnded(run.status)
+    ? [await unservedItem(await connection.store(), run, seen), ...approvals]
+    : approvals;
 }
 
 function approvalItem({ tenant, id, saga, version }: SharedRun, approval: PendingApproval): InboxItem {

@@ -109,7 +109,7 @@ export async function readToken(connection: Connection, token: string): Promise<
   const vote = approval?.votes.at(-1);
   return {
     ...{ for: kept.for, expiresAt, isUsed, tenant: run.tenant, run: run.id },
-    approval: isOpen && record !== null ? pendingOf(record, row, await connection.storeNow()) : null,
+    approval: isOpen && record !== null ? pendingOf(connection, record, row, await connection.storeNow()) : null,
     decided: vote === undefined || isOpen ? null : { by: vote.by, decision: vote.decision },
   };
 }

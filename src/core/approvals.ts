@@ -30,7 +30,8 @@ export function asksOf(draft: Draft): readonly number[] {
 
 /** The slots in which somebody may say something now. */
 export function openApprovalSlots(draft: Draft): readonly string[] {
-  return asksOf(draft).map((seq) => approvalSlot(seq, rowAt(draft, seq).approval?.n ?? 0));
+  // What asks has a number.
+  return asksOf(draft).map((seq) => approvalSlot(seq, (rowAt(draft, seq).approval as RowApproval).n));
 }
 
 /** The digest of exactly what would be carried out. */

@@ -17,7 +17,7 @@ export interface VoterObjection {
 }
 
 /** Which decision a word amounts to; `null`: it decides nothing. `isEdited`: what is approved is not what was asked for. */
-export function kindOf(word: ApprovalWord, isEdited: boolean): DecisionKind | null {
+function kindOf(word: ApprovalWord, isEdited: boolean): DecisionKind | null {
   switch (word.is) {
     case "approve":
       return isEdited ? "edit" : "approve";

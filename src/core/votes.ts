@@ -16,7 +16,7 @@ import { changeInput } from "./new-input.ts";
 import type { ApprovalWord, InboxBody, InboxEntry, Row } from "./run.ts";
 import type { RowApproval, Vote } from "./run-people.ts";
 import { countChange } from "./size.ts";
-import { kindOf, objectionToWord } from "./voters.ts";
+import { objectionToWord } from "./voters.ts";
 
 type DecideBody = Extract<InboxBody, { readonly type: "decide" }>;
 type Approve = Extract<ApprovalWord, { readonly is: "approve" }>;
@@ -86,10 +86,22 @@ function withVote(approval: RowApproval, vote: Vote): RowApproval {
   return { ...approval, votes: [...approval.votes, vote] };
 }
 
-function noteWord(draft: Draft, { seq, approval: { n } }: Asking, by: string, word: ApprovalWord): void {
-  const state = kindOf(word, false) ?? (word.is === "delegate" ? "delegate" : "answer");
-  const text = "text" in word ? word.text : word.is === "delegate" ? `to ${word.to}` : word.reason;
-  note(draft, { what: "approval", seq, n, state, by, ...(text === null ? {} : { note: text }) });
+function noteWord(
+  draft: Draft,
+  { seq, approval: { n } }: Asking,
+  by: string,
+  word: Exclude<ApprovalWord, Approve>,
+): void {
+  const base = { what: "approval", seq, n, by } as const;
+  switch (word.is) {
+    case "reject":
+      return note(draft, { ...base, state: "reject", note: word.reason });
+    case "ask_back":
+    case "answer":
+      return note(draft, { ...base, state: word.is, note: word.text });
+    case "delegate":
+      return note(draft, { ...base, state: "delegate", note: `to ${word.to}` });
+  }
 }
 
 // ---- approving

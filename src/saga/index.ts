@@ -42,7 +42,7 @@ export {
 } from "./outcome.ts";
 export type { RetryOptions } from "./policy.ts";
 export { type SagaStart, saga } from "./saga.ts";
-export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
+export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput, jsonSchemaOf } from "./schema.ts";
 export type {
   ActionContext,
   ApprovalTerms,

@@ -60,6 +60,12 @@ function issuesOf(error: z.core.$ZodError): string {
     .join("; ");
 }
 
+/** The JSON schema of a schema's encoded side. */
+export function jsonSchemaOf(schema: ZodType): Json {
+  // It is made to be written as JSON.
+  return JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: "input" }))) as Json;
+}
+
 /** Which way a schema is used: an input is only decoded, an output is encoded and decoded. */
 export type SchemaUse = "decoded" | "both";
 

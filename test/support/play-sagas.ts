@@ -24,6 +24,7 @@ export interface CallOptions {
   readonly queue?: string;
   readonly intent?: (view: { readonly input: unknown }) => unknown;
   readonly uses?: Readonly<Record<string, Step>>;
+  readonly approve?: unknown;
 }
 
 const unheard = () => Promise.reject(new Error("core never calls it"));

@@ -79,22 +79,43 @@ export function inboxContract(current: Current): void {
     expect(await current.store.send(aSend(record, "cancel"))).toMatchObject({ answer: "TAKEN" });
   });
 
-  describe("slots of reviews and waits", () => {
+  describe("slots of reviews and of what people are asked", () => {
     test("are open only while the run says so", async () => {
       const { lease, record } = await held(current.store);
       const sent = async (slot: string) => (await current.store.send(aSend(record, slot))).answer;
       expect(await sent("review:1")).toBe("GONE");
-      const parked = await committed(current.store, lease, record, { openSlots: ["review:1", "wait:2.1"] });
+      const parked = await committed(current.store, lease, record, { openSlots: ["review:1", "approval:2.1"] });
       expect(await sent("review:2")).toBe("GONE");
-      expect(await sent("wait:2.2:ann")).toBe("GONE");
-      expect(await sent("wait:2:ann")).toBe("GONE");
-      expect(await sent("wait:2.1:ann")).toBe("OK");
-      expect(await sent("wait:2.1:bob")).toBe("OK");
-      expect(await sent("wait:2.1:ann")).toBe("TAKEN");
+      expect(await sent("approval:2.2:ann")).toBe("GONE");
+      expect(await sent("approval:2:ann")).toBe("GONE");
+      expect(await sent("approval:2.1:ann")).toBe("OK");
+      expect(await sent("approval:2.1:bob")).toBe("OK");
+      expect(await sent("approval:2.1:ann")).toBe("TAKEN");
       expect(await sent("review:1")).toBe("OK");
       await committed(current.store, lease, parked, { openSlots: [] });
-      expect(await sent("wait:2.1:eve")).toBe("GONE");
+      expect(await sent("approval:2.1:eve")).toBe("GONE");
       expect(await sent("review:1")).toBe("TAKEN");
+    });
+
+    test("of two decisions one wins, whatever else is said about what is asked", async () => {
+      const { lease, record } = await held(current.store);
+      const send = (slot: string, by: string) => current.store.send(aSend(record, slot, { by }));
+      await committed(current.store, lease, record, { openSlots: ["approval:2.1"] });
+      expect(await send("approval:2.1:say:q1", "cfo")).toMatchObject({ answer: "OK" });
+      const answers = await Promise.all([send("approval:2.1", "ann"), send("approval:2.1", "bob")]);
+      expect(answers.map(({ answer }) => answer).sort()).toEqual(["OK", "TAKEN"]);
+      expect(await send("approval:2.1:say:q2", "cfo")).toMatchObject({ answer: "OK" });
+      expect(await send("approval:2.10", "eve")).toMatchObject({ answer: "GONE" });
+      expect(await current.store.inbox(record)).toHaveLength(3);
+    });
+
+    test("what is said without deciding is bounded", async () => {
+      const { lease, record } = await held(current.store);
+      await committed(current.store, lease, record, { openSlots: ["approval:2.1"] });
+      for (let n = 1; n <= maxEntriesWaiting; n += 1) await current.store.send(aSend(record, `event:${n}`));
+      const say = current.store.send(aSend(record, "approval:2.1:say:q"));
+      await expect(say).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+      expect(await current.store.send(aSend(record, "approval:2.1"))).toMatchObject({ answer: "OK" });
     });
 
     test("a verb on a review that is over is told who was there first, or GONE", async () => {

@@ -74,12 +74,25 @@ export function sharedContract(current: Current): void {
         hash: "hash-of-order",
         status: "needs_review",
         review,
+        asks: [],
         revision: 2,
         createdAt: epochMs - 1,
         step: null,
         holder: null,
       },
     ]);
+  });
+
+  test("runs that ask people are found while they do, whatever else they are", async () => {
+    const { lease, record } = await held(current.store, { tenant: fresh("tenant") });
+    const { tenant } = record;
+    const asked = await committed(current.store, lease, record, { record: { asks: [2] } });
+    const query = { listings: ["asking"], limit: 10, tenant };
+    expect((await current.store.listShared(query)).runs).toMatchObject([
+      { id: record.id, status: "running", asks: [2] },
+    ]);
+    await committed(current.store, lease, asked, { record: { asks: [] } });
+    expect((await current.store.listShared(query)).runs).toEqual([]);
   });
 
   test("the step that a review is about is told, of whatever row that is", async () => {
