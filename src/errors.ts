@@ -38,6 +38,7 @@ export const errorCodes = [
   "PLAN_TAKEN",
   "PLAN_REFUSED",
   "CURSOR_INVALID",
+  "SCHEDULE_NOT_FOUND",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_CONFLICT",

@@ -6,11 +6,11 @@
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type Client, connectedClient } from "./client/index.ts";
 import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
-import type { Artifacts, Fact, Facts, Store, WakeUps } from "./core/index.ts";
+import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqDeadLetters, bullmqWakeUps } from "./queue/index.ts";
+import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
@@ -86,14 +86,16 @@ export interface QueueOptions {
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
   const { maxPayloadBytes, maxRunBytes, maxReplays } = base.settings;
+  const ticks = ticksOf(base);
   const client = connectedClient(
-    { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
+    { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts, ticks },
     { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes, maxRunBytes, maxReplays },
   );
   return {
     ...client,
     close: async () => {
       await client.close();
+      await ticks.stop(0);
       await base.close();
     },
   };
@@ -118,6 +120,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       consumers: (wanted) => bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble })(wanted),
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
+      ticks: ticksOf(base, blocking),
     },
     {
       namespace,
@@ -169,6 +172,11 @@ export function createIdempotency(options: CreateIdempotencyOptions = {}): Idemp
 }
 
 // ---- what all are made of
+
+function ticksOf(base: Base, blocking = once(() => base.connections.blocking())): Ticks {
+  const { namespace, onTrouble, queueConnection: connect } = base;
+  return bullmqTicks({ connect, blocking, namespace, onTrouble });
+}
 
 /** Where things are kept. */
 interface Kept {

@@ -10,10 +10,12 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
-import { ConnectedRun, type RunHandle } from "./handle.ts";
+import { ConnectedRun, ConnectedRun, type EventPayloads, type RunHandle, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
+import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
+import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -57,6 +59,19 @@ export interface Client {
   startByName(saga: string, input: unknown, options?: StartOptions): Promise<RunHandle>;
   /** Starts many runs at once, and says of each whether it was created, existed, or conflicts. */
   startMany<S extends Saga>(saga: S, starts: readonly ManyStart<SagaInput<S>>[]): Promise<readonly Started[]>;
+  /**
+   * Starts a run if there is none of this id, and signals it. Idempotent by the run's id and `signalId`: the whole may be sent again.
+   *
+   * @throws RepriseError what `start` and `run.signal` throw: EVENT_UNKNOWN, EVENT_INVALID, INPUT_INVALID before anything is
+   * written, RUN_CONFLICT, RUN_ENDED where the run has ended.
+   */
+  signalWithStart<S extends Saga, Name extends keyof EventPayloads<SagaEvents<S>> & string>(
+    saga: S,
+    input: SagaInput<S>,
+    options: SignalWithStartOptions<S, Name>,
+  ): Promise<Signalled & { readonly run: RunOf<S> }>;
+  /** Runs that are started by the clock. */
+  readonly schedules: Schedules;
   /** The handle of a run, whether it exists or not; with `saga` it is typed. */
   run<S extends Saga = Saga>(id: string, options?: { readonly tenant?: string; readonly saga?: S }): RunOf<S>;
   /** Runs by time of creation, in pages. Throws CURSOR_INVALID. */
@@ -125,6 +140,15 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
       connection.sagaOf(saga.name, saga.version);
       return await startAll(connection, saga, starts);
     },
+    signalWithStart: async <S extends Saga, Name extends keyof EventPayloads<SagaEvents<S>> & string>(
+      saga: S,
+      input: SagaInput<S>,
+      given: SignalWithStartOptions<S, Name>,
+    ) => {
+      const { run, ...came } = await signalWithStart(connection, saga, input, given);
+      return { ...came, run: run as RunOf<S> };
+    },
+    schedules: schedulesOf(connection),
     run: <S extends Saga = Saga>(id: string, given: { readonly tenant?: string; readonly saga?: S } = {}) =>
       new ConnectedRun(connection, { tenant: given.tenant ?? defaultTenant, id }, given.saga ?? null) as RunOf<S>,
     list,

@@ -12,6 +12,7 @@ import {
   type RunStatus,
   runKey,
   type Store,
+  type Ticks,
   type WakeUp,
   type WakeUps,
 } from "../core/index.ts";
@@ -30,6 +31,8 @@ export interface ClientPorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly facts: Facts;
+  /** What makes schedules tick; the workers see to it where it is left out. */
+  readonly ticks?: Pick<Ticks, "set" | "remove">;
 }
 
 export interface ClientOptions {

@@ -209,13 +209,22 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     payload: EventPayloads<Events>[Name],
     options: SignalOptions = {},
   ): Promise<"accepted" | "duplicate"> {
+    const send = await this.readied(event, payload, options);
+    return await send();
+  }
+
+  /** A signal that was checked and not sent yet. */
+  async readied<Name extends keyof EventPayloads<Events> & string>(
+    event: Name,
+    payload: EventPayloads<Events>[Name],
+    options: SignalOptions,
+  ): Promise<() => Promise<"accepted" | "duplicate">> {
     const id = checkedId(options.id ?? this.#connection.ports.ids.next(), "the event id");
     const checked = await this.#checkedPayload(event, payload);
     const slot = `event:${id}`;
     const body = { type: "event", event, payload: checked } as const;
     const request = { run: this.#ref, slot, commandId: slot, by: options.by ?? "client", body };
-    const { answer } = await sendRequest(this.#connection, request);
-    return answer === "OK" ? "accepted" : "duplicate";
+    return async () => ((await sendRequest(this.#connection, request)).answer === "OK" ? "accepted" : "duplicate");
   }
 
   async cancel({ reason, by }: CancelOptions): Promise<{ readonly by: string }> {

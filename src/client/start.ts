@@ -141,22 +141,27 @@ type Start = Pick<BeginInput, "tenant" | "id" | "input" | "priority" | "now" | "
 /** Throws ID_INVALID, INPUT_INVALID, PAYLOAD_TOO_LARGE. */
 function checked(connection: Connection, saga: Saga, wanted: Wanted, now: number): Start {
   const { ids } = connection.ports;
+  return {
+    tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
+    id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),
+    input: checkedInput(connection, saga, wanted.input),
+    priority: checkedPriority(wanted.priority ?? 0),
+    now,
+    startAt: startAtOf(wanted, now),
+  };
+}
+
+/** Throws INPUT_INVALID, PAYLOAD_TOO_LARGE. */
+export function checkedInput(connection: Connection, saga: Saga, given: unknown): Json {
   const { maxPayloadBytes, maxRunBytes = Number.POSITIVE_INFINITY } = connection.options;
   const { spec } = saga;
-  const input: Json = checkedJson(wanted.input, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
+  const input: Json = checkedJson(given, `input of ${saga.name}`, "INPUT_INVALID", maxPayloadBytes, (json) =>
     decode(spec.input, json),
   );
   checkedRunSize(input, `input of ${saga.name}`, maxRunBytes);
   const turns = turnKeyOf(spec, input);
   if (!turns.ok) throw invalid("INPUT_INVALID", `input of ${saga.name}`, turns.problem);
-  return {
-    tenant: checkedId(wanted.tenant ?? defaultTenant, "the tenant"),
-    id: wanted.id === undefined ? ulid(now, () => ids.random()) : checkedId(wanted.id, "the run id"),
-    input,
-    priority: checkedPriority(wanted.priority ?? 0),
-    now,
-    startAt: startAtOf(wanted, now),
-  };
+  return input;
 }
 
 function commandOf(

@@ -12,6 +12,7 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
+export { nextTick, type Timing, timingProblem } from "./calendar.ts";
 export {
   askingListing,
   type Commit,
@@ -45,6 +46,7 @@ export { inputOf } from "./rows.ts";
 export * from "./run.ts";
 export type * from "./run-company.ts";
 export type * from "./run-people.ts";
+export * from "./schedules.ts";
 export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";
 export { sizeOf } from "./size.ts";
 export { type ToolAnswer, toolAnswer } from "./tools.ts";

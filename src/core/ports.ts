@@ -5,6 +5,7 @@
 import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./intents.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
+import type { ScheduleShelf } from "./schedules.ts";
 import type { PlanShelf } from "./shelf.ts";
 import type { Turns } from "./turns.ts";
 
@@ -223,10 +224,10 @@ export interface RegisteredSaga {
 }
 
 /**
- * The one place where runs, the intents of all runs, their lines, and plans are remembered. All writes of a run go through `create`,
+ * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends IntentRegistry, PlanShelf, Turns {
+export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ import {
   type DeadLetters,
   machinesOf,
   type RunRef,
+  type Ticks,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga } from "../saga/index.ts";
@@ -23,6 +24,7 @@ import { Elders } from "./elders.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
 import { Reconciler } from "./reconcile.ts";
+import { ScheduleDesk } from "./schedules.ts";
 import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
 import { checkDurability, drivenStructures, registerAll, servedSagas } from "./structures.ts";
@@ -35,6 +37,8 @@ export interface WorkerParts {
   readonly pulse?: (onOpen: (place: PulsePlace) => void) => { close(): void };
   /** Where parked runs are shown to the tooling of queues, and the sagas by which what is put back there can be judged. */
   readonly deadLetters?: { readonly letters: DeadLetters; readonly sagas: readonly Saga[] };
+  /** What makes schedules tick; without it this worker looks at none. */
+  readonly ticks?: Ticks;
 }
 
 /** On which server a pulse is, and its client id there. */
@@ -92,6 +96,7 @@ class EngineWorker implements Worker {
   readonly #steps: StepRunner;
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
+  readonly #schedules: ScheduleDesk | null;
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
@@ -109,6 +114,9 @@ class EngineWorker implements Worker {
     this.#serves = drivenStructures(options.sagas, options.pools);
     this.#context = this.#contextOf(parts.ports, options);
     this.#desk = this.#deskOf(parts.deadLetters);
+    const { ticks } = parts;
+    this.#schedules =
+      ticks === undefined ? null : new ScheduleDesk({ context: this.#context, ticks, sagas: options.sagas });
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
@@ -156,6 +164,7 @@ class EngineWorker implements Worker {
     });
     await this.#consumer.start();
     if (this.#desk !== null) this.#context.background(this.#desk.start());
+    if (this.#schedules !== null) this.#context.background(this.#schedules.start());
   }
 
   async #wake(run: RunRef): Promise<void> {
@@ -195,7 +204,7 @@ class EngineWorker implements Worker {
   }
 
   async #drain(graceMs: number): Promise<void> {
-    const all = [this.#consumer?.stop(graceMs), this.#desk?.stop(graceMs)];
+    const all = [this.#consumer?.stop(graceMs), this.#desk?.stop(graceMs), this.#schedules?.stop(graceMs)];
     const ended = await Promise.allSettled(all);
     for (const end of ended) if (end.status === "rejected") trouble(this.#context, "consumer", end.reason);
   }

@@ -2,3 +2,4 @@
 export { bullmqWakeUps } from "./bullmq-queue.ts";
 export { bullmqConsumers } from "./consumer.ts";
 export { bullmqDeadLetters } from "./dead-letters.ts";
+export { bullmqTicks } from "./schedules.ts";

@@ -56,6 +56,9 @@ export const stepLane = 0;
 /** Parked runs as failed jobs, in the lane of the step queues. */
 export const deadLetterQueue = "dead-letter";
 
+/** What makes schedules tick, in the lane of the step queues. */
+export const scheduleQueue = "schedules";
+
 export function poolQueue(pool: string): string {
   return `pool-${pool}`;
 }

@@ -28,6 +28,9 @@ export const maxIntentOwnerChars = 200;
 /** A run that has given its turn is remembered this long, lest a request that was held up takes another for it. */
 export const turnForgottenMs = 3_600_000;
 
+/** Schedules of one namespace. */
+export const maxSchedules = 1_000;
+
 /** Runs of a line that one answer names: of its owners, and of those who wait. */
 export const maxTurnsShown = 10;
 

@@ -21,6 +21,7 @@ import {
   type PermitCommand,
   type PublishIntentCommand,
   type PutPlanCommand,
+  type PutScheduleCommand,
   type RegisteredSaga,
   type RunRecord,
   type RunRef,
@@ -53,6 +54,7 @@ import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
+import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
@@ -83,6 +85,7 @@ class MemoryStore implements Store {
   readonly #options: MemoryStoreOptions;
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
+  readonly #schedules: KeptSchedules = new Map();
   readonly #serves = new Map<string, readonly string[]>();
   readonly #listeners = new Set<MoveListener>();
 
@@ -185,6 +188,19 @@ class MemoryStore implements Store {
 
   async giveTurn(command: GiveTurnCommand) {
     return this.#inLine(command.turn, (lines, member, now) => giveTurn(lines, member, command, now));
+  }
+
+  async putSchedule(command: PutScheduleCommand) {
+    return this.#in(0, () => putSchedule(this.#schedules, command));
+  }
+
+  async getSchedule(id: string) {
+    const schedule = structuredClone(this.#schedules.get(id) ?? null);
+    return this.#in(0, () => ({ schedule }));
+  }
+
+  async listSchedules() {
+    return this.#in(0, () => ({ schedules: listSchedules(this.#schedules) }));
   }
 
   async putPlan(command: PutPlanCommand) {

@@ -21,6 +21,7 @@ import type {
   PermitCommand,
   PublishIntentCommand,
   PutPlanCommand,
+  PutScheduleCommand,
   RegisteredSaga,
   RunRef,
   SendCommand,
@@ -40,6 +41,7 @@ import { acquire, create, createMany, release, renew, setAside } from "./redis/m
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
+import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
 import { askTurn, giveTurn } from "./redis/turns.ts";
@@ -212,6 +214,18 @@ class RedisStore implements Store {
 
   async giveTurn(command: GiveTurnCommand) {
     return await giveTurn(this.#parts().wire, command);
+  }
+
+  async putSchedule(command: PutScheduleCommand) {
+    return await putSchedule(this.#parts().wire, command);
+  }
+
+  async getSchedule(id: string) {
+    return await getSchedule(this.#parts().wire, id);
+  }
+
+  async listSchedules() {
+    return await listSchedules(this.#parts().wire);
   }
 
   async putPlan(command: PutPlanCommand) {

@@ -12,6 +12,7 @@ import {
   maxIntentListeners,
   maxLeasesExpired,
   maxPassedOver,
+  maxSchedules,
   maxTurnsShown,
   maxWakeGraceMs,
   maxWakeUpsQueued,
@@ -36,6 +37,7 @@ const parts = {
   publish_intent: ["due", "intent"],
   ask_turn: ["due", "turn"],
   give_turn: ["due"],
+  put_schedule: ["due"],
   put_plan: ["due", "plan"],
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan"],
@@ -66,6 +68,7 @@ const limits = Object.entries({
   maxIntentListeners,
   turnForgottenMs,
   maxTurnsShown,
+  maxSchedules,
 });
 
 /** Reads them all, once per store. */

@@ -15,6 +15,7 @@ import { listingContract } from "./suite/listings.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
+import { scheduleContract } from "./suite/schedules.ts";
 import { sharedContract } from "./suite/shared.ts";
 import { turnContract } from "./suite/turns.ts";
 
@@ -29,6 +30,7 @@ const parts = {
   intents: intentContract,
   plans: planContract,
   turns: turnContract,
+  schedules: scheduleContract,
   listings: listingContract,
   "shared listings": sharedContract,
 } as const;

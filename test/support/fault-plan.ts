@@ -7,7 +7,8 @@ import type { Settings } from "../../src/config.ts";
 
 /**
  * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
- * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6). `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6), T01 to T06 between those
+ * of a turn. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
  */
 export type Point =
   | "P00"
@@ -34,6 +35,12 @@ export type Point =
   | "I04"
   | "I05"
   | "I06"
+  | "T01"
+  | "T02"
+  | "T03"
+  | "T04"
+  | "T05"
+  | "T06"
   | "granted";
 
 /** Where a process is to end (or to stand still until it is resumed). */

@@ -27,7 +27,7 @@ export function over<Target extends object>(target: Target, changed: Partial<Tar
   });
 }
 
-/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06. */
+/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06, T01 to T06. */
 export function gatedStore(store: Store, gate: Gate): Store {
   return over(store, {
     acquire: async (command) => {
@@ -53,6 +53,18 @@ export function gatedStore(store: Store, gate: Gate): Store {
       await gate.pass("I04");
       return answer;
     },
+    askTurn: async (command) => {
+      await gate.pass("T01");
+      const answer = await store.askTurn(command);
+      await gate.pass("T02");
+      return answer;
+    },
+    giveTurn: async (command) => {
+      await gate.pass("T03");
+      const answer = await store.giveTurn(command);
+      await gate.pass("T04");
+      return answer;
+    },
     release: async (...args) => {
       await gate.pass("P14");
       return await store.release(...args);
@@ -63,6 +75,7 @@ export function gatedStore(store: Store, gate: Gate): Store {
 async function beforeCommit({ log, release, record, rows }: Commit, gate: Gate): Promise<void> {
   await gate.pass("P05");
   if (says(log, "published")) await gate.pass("I05");
+  if (record.limit?.state === "freed") await gate.pass("T05");
   if (log.to === "unwinding" && log.from !== "unwinding") await gate.pass("C01");
   if (release && !hasEnded(record.status)) await gate.pass("P14");
   for (const step of undoneBy(log, rows, "halted")) await gate.pass("C05", step);
@@ -76,6 +89,7 @@ async function afterCommit({ log, record, rows }: Commit, { answer }: Timed<Comm
   }
   for (const step of undoneBy(log, rows, "done")) await gate.pass("C04", step);
   if (says(log, "published")) await gate.pass("I06");
+  if (record.limit?.state === "freed") await gate.pass("T06");
   if (hasEnded(record.status)) await gate.pass("P13");
 }
 

@@ -190,7 +190,13 @@ const agent = step("agent", {
 
 const assisted = saga("assisted", { version: 1, input: Order }).step(agent, toId).step(approve).build();
 
-export const sagas = { whole, timed, signalled, billed, assisted } as const;
+/** One at a time, whatever they are about. */
+const turns = saga("turns", { version: 1, input: Order, concurrency: { key: () => "all" } })
+  .step(charge, toId)
+  .step(approve)
+  .build();
+
+export const sagas = { whole, timed, signalled, billed, assisted, turns } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {
