@@ -31,6 +31,7 @@ export const errorCodes = [
   "PLAN_GONE",
   "PLAN_TAKEN",
   "PLAN_REFUSED",
+  "MIGRATION_REFUSED",
   "CURSOR_INVALID",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",
