@@ -51,6 +51,7 @@ export const settings: EngineSettings = {
   shutdownMs: 5_000,
   maxPayloadBytes: 256 * 1024,
   maxRunBytes: 64_000_000,
+  logEntries: 2_000,
 };
 
 export interface SeedOptions {
