@@ -37,6 +37,7 @@ export const errorCodes = [
   "PLAN_GONE",
   "PLAN_TAKEN",
   "PLAN_REFUSED",
+  "MIGRATION_REFUSED",
   "CURSOR_INVALID",
   "SCHEDULE_NOT_FOUND",
   // idempotent requests: what the caller is told instead of an answer

@@ -326,6 +326,8 @@ function lineOf(fact: Fact): string | null {
     case "stale":
     case "lease_lost":
       return null;
+    case "structure_replaced":
+      return JSON.stringify({ level: "info", ...fact });
     case "unserved":
     case "recovered":
     case "trouble":

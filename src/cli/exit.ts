@@ -42,6 +42,8 @@ const codeOf: Partial<Readonly<Record<ErrorCode, ExitCode>>> = {
   SAGA_UNKNOWN: exitCodes.notFound,
   RUN_NOT_FOUND: exitCodes.notFound,
   RUN_CONFLICT: exitCodes.conflict,
+  MIGRATION_REFUSED: exitCodes.conflict,
+  STRUCTURE_CHANGED: exitCodes.conflict,
   REDIS_NOT_FOUND: exitCodes.unreachable,
   STORE_UNAVAILABLE: exitCodes.unreachable,
   ARTIFACTS_UNAVAILABLE: exitCodes.unreachable,

@@ -12,6 +12,15 @@ import { type ClientOptions, type ClientPorts, Connection } from "./connection.t
 import type { Decided, DecisionWord } from "./decide.ts";
 import { ConnectedRun, ConnectedRun, type EventPayloads, type RunHandle, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
+import {
+  type MigrateAllOptions,
+  type MigrateOptions,
+  type MigrateReport,
+  migrate,
+  migrateAll,
+  type RunMigration,
+  refOf,
+} from "./migrate.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
@@ -115,6 +124,23 @@ export interface Client {
   executeBatch(batchId: string, options: ExecuteBatchOptions): Promise<BatchReport>;
   /** A batch and what came of its items so far. Throws PLAN_GONE. */
   batch(batchId: string): Promise<BatchReport>;
+  /**
+   * Asks a run to move to another version of its saga, or (`dryRun`) says what would become of it. The worker that has the
+   * version moves it, between two calls; a run that does not fit then goes on as it was, and its log says why.
+   *
+   * @throws RepriseError MIGRATION_REFUSED (it does not fit, or no living worker has the version; nothing is asked),
+   * RUN_NOT_FOUND, RUN_ENDED, SAGA_UNKNOWN, INPUT_INVALID.
+   */
+  migrate(
+    run: string | { readonly id: string; readonly tenant?: string },
+    options: MigrateOptions,
+  ): Promise<RunMigration>;
+  /**
+   * The same for the open runs of one version, in pages; a run that does not fit is told in the report.
+   *
+   * @throws RepriseError MIGRATION_REFUSED (no living worker has the version), SAGA_UNKNOWN, INPUT_INVALID, CURSOR_INVALID.
+   */
+  migrateAll(options: MigrateAllOptions): Promise<MigrateReport>;
   close(): Promise<void>;
 }
 
@@ -172,6 +198,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     replayMany: (given) => replayMany(connection, given),
     executeBatch: (id, given) => executeBatch(connection, id, given),
     batch: (id) => readBatch(connection, id),
+    migrate: (run, given) => migrate(connection, refOf(run), given),
+    migrateAll: (given) => migrateAll(connection, given),
     close: () => connection.close(),
   };
 }

@@ -7,6 +7,7 @@ export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
+export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { PlanOptions } from "./plan.ts";
 export type { ExecuteOptions, Replayed } from "./replay.ts";

@@ -25,6 +25,7 @@ export {
 } from "./commit.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
+export { differencesOf } from "./differences.ts";
 export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
 export { foldLog } from "./fold.ts";

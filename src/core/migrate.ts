@@ -7,7 +7,8 @@
  * version cannot read, call or undo is a refusal: no row, timer or invocation is dropped or made up. G4 from the entry of the
  * move on the log explains the run by the new machine alone.
  */
-import { decode, decodeInput, decodeOutput, type Json, migrateThrough } from "../saga/index.ts";
+import { decode, decodeInput, decodeOutput, type Json, type MigratedRun, migrateThrough } from "../saga/index.ts";
+import { missingIn, summaryOf } from "./artifacts.ts";
 import { consume, type Draft, note, viewOf } from "./draft.ts";
 import { baseOf } from "./log-base.ts";
 import type { Machine, MachineState, Standing } from "./machine-port.ts";
@@ -19,7 +20,8 @@ import { countChange } from "./size.ts";
 /** A run as it would be; or why it cannot be moved. */
 export type Move =
   | { readonly ok: true; readonly snapshot: MachineState | null; readonly input: Json }
-  | { readonly ok: false; readonly problem: string };
+  /** `later`: it would fit; it is moved once what is under way is over. */
+  | { readonly ok: false; readonly problem: string; readonly later: boolean };
 
 type Request = InboxEntry & { readonly body: Extract<InboxBody, { readonly type: "migrate" }> };
 type Pinned = Pick<RunRecord, "saga" | "version" | "hash">;
@@ -107,30 +109,43 @@ function apply(draft: Draft, { body, by }: Request, move: Extract<Move, { ok: tr
 /** What moving the run to the machine's version would make of it. Changes nothing. */
 export function judgeMove(machine: Machine, run: Pick<Run, "record" | "rows">): Move {
   const { record, rows } = run;
-  const { saga } = machine;
-  const problem = stateProblem(record, rows, saga.version) ?? firstProblem(rows, (row) => rowProblem(machine, row));
-  if (problem !== null) return { ok: false, problem };
+  const problem = stateProblem(run, machine.saga.version) ?? firstProblem(rows, (row) => rowProblem(machine, row));
+  if (problem !== null) return unfit(problem);
   const { snapshot, input } = record;
   const before = { value: snapshot?.value ?? null, context: snapshot?.context ?? null, input };
-  const made = migrateThrough(saga, record.version, before);
-  if (!made.ok) return made;
-  const fits = decode(saga.input, made.value.input);
-  if (!fits.ok) return { ok: false, problem: `the input does not fit version ${saga.version}: ${fits.problem}` };
-  if (snapshot === null) return { ok: true, snapshot, input: made.value.input };
-  const { order: _order, ...kept } = snapshot;
-  const context = saga.context === "results" ? null : made.value.context;
-  const after = { ...(isSame(made.value.value, snapshot.value) ? snapshot : kept), value: made.value.value, context };
-  const unfit = standProblem(machine, { record: { ...record, input: made.value.input }, rows }, after);
-  return unfit === null ? { ok: true, snapshot: after, input: made.value.input } : { ok: false, problem: unfit };
+  const made = migrateThrough(machine.saga, record.version, before);
+  if (!made.ok) return unfit(made.problem);
+  const move = judgeMade(machine, run, made.value);
+  const busy = busyRow(record, rows);
+  return move.ok && busy !== undefined ? { ok: false, problem: `${named(busy)} is under way`, later: true } : move;
 }
 
-function stateProblem(record: RunRecord, rows: readonly Row[], to: number): string | null {
+/** Does what the migrations gave fit the new version? */
+function judgeMade(machine: Machine, { record, rows }: Pick<Run, "record" | "rows">, made: MigratedRun): Move {
+  const { saga } = machine;
+  const { snapshot } = record;
+  const { value, input } = made;
+  const fits = decode(saga.input, input);
+  if (!fits.ok) return unfit(`the input does not fit version ${saga.version}: ${fits.problem}`);
+  if (snapshot === null) return { ok: true, snapshot, input };
+  const { order: _order, ...kept } = snapshot;
+  const context = saga.context === "results" ? null : made.context;
+  const after = { ...(isSame(value, snapshot.value) ? snapshot : kept), value, context };
+  const problem = standProblem(machine, { record: { ...record, input }, rows }, after);
+  return problem === null ? { ok: true, snapshot: after, input } : unfit(problem);
+}
+
+function unfit(problem: string): Move {
+  return { ok: false, problem, later: false };
+}
+
+function stateProblem({ record, rows }: Pick<Run, "record" | "rows">, to: number): string | null {
   if (hasEnded(record.status)) return `it has ended (${record.status})`;
   if (record.version >= to) return `it is at version ${record.version}`;
   if (record.unwind !== null) return "it is being undone, which its own version finishes";
   if (record.snapshot !== null && record.snapshot.status !== "active") return "its machine has ended";
-  const busy = busyRow(record, rows);
-  return busy === undefined ? null : `${named(busy)} is under way`;
+  const missing = missingIn(record, rows);
+  return missing.length === 0 ? null : summaryOf(missing);
 }
 
 /** A row of which a call may be made at this very moment. */

@@ -270,10 +270,12 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   listShared(query: SharedQuery): Promise<SharedPage>;
   serving(): Promise<Serving>;
   /** Registers a structure; answers the registered one where it differs and runs of it are open. */
-  register(
-    saga: RegisteredSaga,
-  ): Promise<
-    | { readonly answer: "OK" }
+  register(saga: RegisteredSaga): Promise<
+    | {
+        readonly answer: "OK";
+        /** The structure whose place it took; none of its runs is open. */
+        readonly replaced?: RegisteredSaga;
+      }
     | { readonly answer: "CHANGED"; readonly registered: RegisteredSaga; readonly openRuns: number }
   >;
   /** Calls back after commits of any run (a hint: messages may be lost). Returns how to stop. */
@@ -384,5 +386,14 @@ export type Fact =
     }
   | { readonly fact: "fenced" | "stale" | "lease_lost"; readonly run: RunRef }
   | { readonly fact: "unserved"; readonly run: RunRef; readonly saga: string; readonly version: number }
+  /** A changed structure was registered under the same version: no run of the one before is open. */
+  | {
+      readonly fact: "structure_replaced";
+      readonly saga: string;
+      readonly version: number;
+      readonly from: string;
+      readonly to: string;
+      readonly differences: readonly string[];
+    }
   | { readonly fact: "recovered"; readonly owner: string; readonly runs: number }
   | { readonly fact: "trouble"; readonly where: string; readonly message: string };

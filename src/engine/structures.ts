@@ -3,6 +3,8 @@
  * runs of the old one are open, and `once` effects on a store that may forget what it acknowledged.
  */
 import {
+  differencesOf,
+  type Facts,
   machineOf,
   machinesOf,
   type RegisteredSaga,
@@ -13,9 +15,6 @@ import {
 import { RepriseError } from "../errors.ts";
 import { type Json, type Saga, structureOf } from "../saga/index.ts";
 import type { ServedSagas } from "./context.ts";
-
-/** Differences shown of a changed structure. */
-const maxDifferences = 10;
 
 /** A saga's structure as it is registered. */
 export function registrationOf(saga: Saga): RegisteredSaga {
@@ -34,13 +33,31 @@ export function drivenStructures(sagas: readonly Saga[], pools: readonly string[
   return sagas.filter(({ spec }) => pools.includes(spec.pool)).map((saga) => structureName(registrationOf(saga)));
 }
 
-/** Registers every structure. Throws STRUCTURE_CHANGED, naming what differs, while runs of another one are open. */
-export async function registerAll(store: Pick<Store, "register">, sagas: readonly Saga[]): Promise<void> {
+/**
+ * Registers every structure, and tells of each that takes the place of another one. Throws STRUCTURE_CHANGED, naming what
+ * differs, while runs of another one are open.
+ */
+export async function registerAll(store: Pick<Store, "register">, sagas: readonly Saga[], facts: Facts): Promise<void> {
   for (const saga of sagas) {
     const mine = registrationOf(saga);
     const answer = await store.register(mine);
     if (answer.answer === "CHANGED") throw structureChanged(mine, answer.registered, answer.openRuns);
+    if (answer.replaced === undefined) continue;
+    const { name, version } = saga;
+    const differences = structureDifferences(answer.replaced, mine);
+    facts.emit({
+      fact: "structure_replaced",
+      saga: name,
+      version,
+      from: answer.replaced.hash,
+      to: mine.hash,
+      differences,
+    });
   }
+}
+
+function structureDifferences(before: RegisteredSaga, after: RegisteredSaga): readonly string[] {
+  return differencesOf(JSON.parse(before.structure) as Json, JSON.parse(after.structure) as Json);
 }
 
 /** Throws STORE_FORGETFUL where a `once` effect would rest on a store that may forget it. */
@@ -65,11 +82,12 @@ export async function checkDurability(
 }
 
 function structureChanged(mine: RegisteredSaga, registered: RegisteredSaga, openRuns: number): RepriseError {
-  const differences = differencesOf(JSON.parse(registered.structure) as Json, JSON.parse(mine.structure) as Json);
+  const differences = structureDifferences(registered, mine);
   return new RepriseError(
     "STRUCTURE_CHANGED",
-    `${mine.saga}@${mine.version} has another structure than the one ${openRuns} open runs are pinned to: ` +
-      `${differences.join("; ")}. Raise its version, or wait until those runs have ended`,
+    `${mine.saga}@${mine.version} has another structure than the one ${openRuns} open runs are pinned to:\n` +
+      `${differences.map((each) => `  ${each}`).join("\n")}\n` +
+      `Raise its version and keep ${mine.saga}@${mine.version} as it was beside it, or wait until those runs have ended`,
     {
       details: {
         saga: mine.saga,
@@ -81,43 +99,4 @@ function structureChanged(mine: RegisteredSaga, registered: RegisteredSaga, open
       },
     },
   );
-}
-
-/** Where two structures differ, as `path: before -> after`. */
-export function differencesOf(before: Json, after: Json): readonly string[] {
-  const found: string[] = [];
-  compare(before, after, "", found);
-  const more = found.length - maxDifferences;
-  return more > 0 ? [...found.slice(0, maxDifferences), `and ${more} more`] : found;
-}
-
-function compare(before: Json | undefined, after: Json | undefined, path: string, found: string[]): void {
-  if (isTree(before) && isTree(after)) {
-    const [a, b] = [partsOf(before), partsOf(after)];
-    for (const key of new Set([...a.keys(), ...b.keys()])) compare(a.get(key), b.get(key), `${path}${key}`, found);
-    return;
-  }
-  if (before !== after) found.push(`${path.replace(/^\./, "")}: ${shown(before)} -> ${shown(after)}`);
-}
-
-function isTree(value: Json | undefined): value is readonly Json[] | { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null;
-}
-
-/** Lists of named things (states, invokes) are compared by id. */
-function partsOf(value: readonly Json[] | { readonly [key: string]: Json }): ReadonlyMap<string, Json> {
-  if (!Array.isArray(value)) return new Map(Object.entries(value).map(([key, part]) => [`.${key}`, part]));
-  return new Map(value.map((part, at) => [`[${idOf(part) ?? at}]`, part]));
-}
-
-function idOf(value: Json): string | null {
-  if (!isTree(value) || Array.isArray(value)) return null;
-  const { id } = value as { readonly id?: Json };
-  return typeof id === "string" ? id : null;
-}
-
-function shown(value: Json | undefined): string {
-  if (value === undefined) return "nothing";
-  const text = JSON.stringify(value);
-  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }

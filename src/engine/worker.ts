@@ -148,7 +148,7 @@ class EngineWorker implements Worker {
     const { sagas, allowForgetfulStore } = this.#options;
     await store.open();
     this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
-    await registerAll(store, sagas);
+    await registerAll(store, sagas, this.#parts.ports.facts);
     await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
     if (this.#stopping) return;
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;

@@ -311,7 +311,8 @@ class MemoryStore implements Store {
       return { answer: "CHANGED", registered, openRuns } as const;
     }
     this.#sagas.set(key, saga);
-    return { answer: "OK" } as const;
+    const isSame = registered === undefined || registered.hash === saga.hash;
+    return isSame ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: registered } as const);
   }
 
   async watch(listener: MoveListener): Promise<() => Promise<void>> {

@@ -1,7 +1,7 @@
 /** The log of a long run is cut, and still explains the run from its first entry on. */
 import { describe, expect, test } from "vitest";
 import { foldLog, type LogEntry, momentBefore } from "../../src/core/index.ts";
-import { notApplied, ok, Play } from "../support/play.ts";
+import { notApplied, ok, Play, rewind } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 
 const logEntries = 10;
@@ -80,7 +80,7 @@ describe("a log that is cut", () => {
     expect(said(whole)).toBe("it did not stand where the entry says");
   });
 
-  test("of a line has the results of before, and those of tools and of rows taken back are none", () => {
+  test("of a line has the results of before", () => {
     const play = new Play(line([call("a"), call("b")]), { settings: { logEntries } });
     play.answer("a", ok("1"));
     for (let n = 0; n < 2 * logEntries; n += 1) {
@@ -105,6 +105,41 @@ describe("a log that is cut", () => {
     play.answer("b", ok());
     expect(play.status).toBe("completed");
     expect(folded(play).map(({ problem }) => problem)).toEqual(kept(play).map(() => null));
+  });
+
+  test("knows which rows were a tool's, and which were taken back by a rewind to before it begins", () => {
+    const config = {
+      initial: "plan",
+      states: {
+        plan: { tags: "savepoint", invoke: { src: "agent", onDone: "ship" } },
+        ship: { invoke: { src: "ship", onDone: "end" } },
+        end: { type: "final" },
+      },
+    };
+    const agent = call("agent", { effect: "none", uses: { lookup: call("lookup", { effect: "none" }) } });
+    const ship = call("ship", { onExhausted: "review", retry: { attempts: 1 } });
+    const play = new Play(played(config, [agent, ship]), { settings: { logEntries } });
+    const moveOn = () => {
+      play.ask("agent", "lookup", {}, play.run.rows.filter(({ step }) => step === "agent").length);
+      play.answer("lookup", ok());
+      play.answer("agent", ok());
+    };
+    const lookAndLook = () => {
+      for (let n = 0; n < logEntries + 2; n += 1) {
+        play.pause();
+        play.resume();
+      }
+    };
+    moveOn();
+    play.answer("ship", notApplied());
+    lookAndLook();
+    play.verb(rewind("played.plan"));
+    expect(folded(play).map(({ problem }) => problem)).toEqual(kept(play).map(() => null));
+    lookAndLook();
+    moveOn();
+    play.answer("ship", ok());
+    expect(play.status).toBe("completed");
+    expect(folded(play).at(-1)).toMatchObject({ problem: null, snapshot: play.run.record.snapshot });
   });
 
   test("gives no fork before it begins, and one after", () => {

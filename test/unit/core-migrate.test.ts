@@ -299,7 +299,7 @@ describe("a move is refused, and the run goes on as it was, where", () => {
     const play = at("rest");
     const child = { ...play.row("a"), kind: "child" } as const;
     const judged = judgeMove(machineOf(slow(2).spec), { record: play.run.record, rows: [child] });
-    expect(judged).toEqual({ ok: false, problem: "a (row 1) is a child, and in version 2 a call" });
+    expect(judged).toEqual({ ok: false, problem: "a (row 1) is a child, and in version 2 a call", later: false });
   });
 
   test("an open call would be waited for nowhere", () => {
@@ -346,10 +346,10 @@ describe("a move is refused, and the run goes on as it was, where", () => {
   test("it is under way, goes back, or is over", () => {
     const judge = (play: Play) => {
       const judged = judgeMove(machineOf(slow(2).spec), play.run);
-      return judged.ok ? "goes" : judged.problem;
+      return judged.ok ? "goes" : `${judged.problem}${judged.later ? ", later" : ""}`;
     };
     const play = at("first");
-    expect(judge(play)).toBe("a (row 1) is under way");
+    expect(judge(play)).toBe("a (row 1) is under way, later");
     play.answer("a", ok());
     expect(judge(play)).toBe("goes");
     play.cancel();

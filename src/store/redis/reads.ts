@@ -169,7 +169,7 @@ export async function register(wire: Wire, key: string, saga: RegisteredSaga) {
     if (registered !== null && openRuns > 0) return { answer: "CHANGED", registered, openRuns } as const;
     const structure = `${saga.hash}\n${saga.structure}`;
     if ((await wire.run<string>("register", [key], [name, structure, stored ?? ""])) === "OK") {
-      return { answer: "OK" } as const;
+      return registered === null ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: registered } as const);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { openListing, structureName } from "../../../src/core/commit.ts";
 import { aCommit, aLogEntry, anOfferedRow, aRow, aSend, refOf } from "../../support/records.ts";
 import { acquired, type Current, committed, created, epochMs, held, leaseMs, sweep } from "./harness.ts";
 
@@ -44,6 +45,38 @@ export function commitContract(current: Current): void {
     expect(await revisions(5)).toEqual([5, 6]);
     expect(await revisions(7)).toEqual([]);
     expect(await revisions(3, 2)).toEqual([]);
+  });
+
+  test("of a log that was cut the newest entries are there, by revision, each with who wrote it", async () => {
+    const { lease, record } = await held(current.store);
+    const base = { after: "digest-2", snapshot: null, rows: 0, waits: [], used: [], timers: [] };
+    let next = await committed(current.store, lease, record);
+    next = await committed(current.store, lease, next, { taken: [{ what: "stood", base }] });
+    for (let n = 4; n <= 6; n += 1) next = await committed(current.store, lease, next);
+    next = await committed(current.store, lease, next, { record: { logFrom: 3, logMark: 7 } });
+    const whole = await current.store.log(record);
+    expect(whole.map(({ revision }) => revision)).toEqual([3, 4, 5, 6, 7]);
+    expect(new Set(whole.map(({ actor }) => actor))).toEqual(new Set(["worker-1"]));
+    expect(whole[0]?.taken).toEqual([{ what: "stood", base }]);
+    expect(await current.store.log(record, 1, 2)).toEqual([]);
+    expect(await current.store.log(record, 2, 3)).toEqual(whole.slice(0, 1));
+    expect(await current.store.log(record, 5, 6)).toEqual(whole.slice(2, 4));
+    expect(await current.store.read(record)).toMatchObject({ logFrom: 3, logMark: 7 });
+  });
+
+  test("a run that moves to another structure is told among its open runs, and no longer among those of the old one", async () => {
+    const { lease, record } = await held(current.store, { saga: "moving" });
+    const moved = { ...record, version: 2, hash: "hash-2" };
+    const names = [structureName(record), structureName(moved)] as const;
+    const leave = [openListing(names[0])];
+    const join = [openListing(names[1])];
+    await committed(current.store, lease, record, { record: { version: 2, hash: "hash-2" }, leave, join });
+    expect((await current.store.serving()).open).toContain(names[1]);
+    expect((await current.store.serving()).open).not.toContain(names[0]);
+    const { runs } = await current.store.listShared({ listings: join, limit: 10 });
+    expect(runs).toMatchObject([{ id: record.id, version: 2, hash: "hash-2" }]);
+    const saga = { saga: "moving", structure: "s" };
+    expect(await current.store.register({ ...saga, version: 1, hash: "other" })).toEqual({ answer: "OK" });
   });
 
   test("the same commit again is DUP and writes nothing", async () => {

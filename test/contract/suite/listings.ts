@@ -120,7 +120,7 @@ export function listingContract(current: Current): void {
     test("another structure takes the place once the last run of the old one has ended", async () => {
       await current.store.register(order);
       await ended(current.store);
-      expect(await current.store.register(changed)).toEqual({ answer: "OK" });
+      expect(await current.store.register(changed)).toEqual({ answer: "OK", replaced: order });
       await created(current.store, { hash: changed.hash });
       expect(await current.store.register(order)).toMatchObject({ answer: "CHANGED", registered: changed });
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { checkDurability, differencesOf, registerAll } from "../../../src/engine/structures.ts";
+import { checkDurability, registerAll, registrationOf } from "../../../src/engine/structures.ts";
 import { saga, step } from "../../../src/saga/index.ts";
 
 const input = z.object({});
@@ -39,19 +39,32 @@ describe("a changed structure", () => {
       structure: JSON.stringify({ steps: { act: "keyed" } }),
     };
     const register = async () => ({ answer: "CHANGED", registered, openRuns: 3 }) as const;
-    await expect(registerAll({ register }, [line("once")])).rejects.toMatchObject({
+    await expect(registerAll({ register }, [line("once")], { emit: () => undefined })).rejects.toMatchObject({
       code: "STRUCTURE_CHANGED",
-      message: expect.stringMatching(/line@1 .* 3 open runs .*steps/),
+      message: expect.stringMatching(/line@1 .* 3 open runs .*:\n {2}.*steps/s),
     });
   });
 
-  test("is told by path, states by their id, and never at length", () => {
-    const before = { states: [{ id: "a", entry: 1 }, { id: "b" }], steps: { x: "once" } };
-    const after = { states: [{ id: "b" }, { id: "a", entry: 2 }], steps: { x: "once", y: "none" } };
-    expect(differencesOf(before, after)).toEqual(["states[a].entry: 1 -> 2", 'steps.y: nothing -> "none"']);
-    expect(differencesOf(before, before)).toEqual([]);
-    const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`k${at}`, at]));
-    expect(differencesOf({}, many)).toHaveLength(11);
-    expect(differencesOf({}, many).at(-1)).toBe("and 20 more");
+  test("is told when it takes the place of one that no open run is pinned to", async () => {
+    const mine = registrationOf(line("keyed"));
+    const replaced = { ...mine, hash: "old", structure: mine.structure.replace("keyed", "once") };
+    const told: unknown[] = [];
+    await registerAll({ register: async () => ({ answer: "OK", replaced }) }, [line("keyed")], {
+      emit: (fact) => told.push(fact),
+    });
+    expect(told).toEqual([
+      {
+        fact: "structure_replaced",
+        saga: "line",
+        version: 1,
+        from: "old",
+        to: mine.hash,
+        differences: ['steps.act.effect: "once" -> "keyed"'],
+      },
+    ]);
+    await registerAll({ register: async () => ({ answer: "OK" }) }, [line("keyed")], {
+      emit: (fact) => told.push(fact),
+    });
+    expect(told).toHaveLength(1);
   });
 });
