@@ -10,7 +10,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
-import { ConnectedRun, ConnectedRun, type EventPayloads, type RunHandle, type RunHandle } from "./handle.ts";
+import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
   type MigrateAllOptions,
