@@ -318,6 +318,10 @@ function lineOf(fact: Fact): string | null {
     case "stale":
     case "lease_lost":
       return null;
+    case "saga_paused":
+    case "saga_resumed":
+      return null;
+    case "budget":
     case "unserved":
     case "recovered":
     case "trouble":

@@ -1,10 +1,12 @@
 /** The door of the client: what applications and operators may ask. */
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
+export type { Cancelled, CancelOptions } from "./cancel.ts";
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
-export type { CancelOptions, ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
+export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
+export type { Paused, PauseOptions } from "./paused.ts";
 export type { PlanOptions } from "./plan.ts";
 export type { ExecuteOptions, Replayed } from "./replay.ts";
 export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts";

@@ -7,7 +7,9 @@
  * time always follow from the record.
  */
 import { readAttributes } from "./attributes.ts";
+import { keepTime, newBudgets, takeSpend } from "./budgets.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
+import { passDeadline } from "./deadlines.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
@@ -73,8 +75,8 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     savepoints: [],
     parent: null,
     limit: null,
-    budgets: {},
-    deadlineAt: null,
+    budgets: newBudgets(saga, input.input),
+    deadlineAt: saga.deadline === null ? null : input.startAt + saga.deadline.ms,
     migratedFrom: null,
     logFrom: 1,
     seen: 0,
@@ -137,6 +139,8 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return attend(draft, fact.seq);
     case "progress":
       return keepProgress(draft, fact);
+    case "spend":
+      return takeSpend(draft, fact);
     case "tool":
       return takeTool(draft, fact);
     case "claimed":
@@ -163,6 +167,8 @@ function takeRound(draft: Draft): boolean {
   const writes = draft.writes;
   const { record, input } = draft;
   parkPoisoned(draft);
+  passDeadline(draft);
+  keepTime(draft);
   if (record.snapshot === null && record.unwind === null && !isParked(draft) && record.startAt <= input.now) {
     beginMachine(draft);
   }

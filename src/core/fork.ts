@@ -117,10 +117,12 @@ export function fork(input: ForkInput): {
 
 function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   // The log has just been read back over this very machine.
-  const { effect } = saga.steps[row.step] as StepSpec;
+  const { effect, deadlineMs } = saga.steps[row.step] as StepSpec;
   const blank = { progress: null, output: null, unusable: false, abandoned: false, told: null, undo: null } as const;
   const intent = row.intent === null ? null : newIntent(row.intent.key);
-  return { ...row, ...blank, call: newCall(effect, now), intent, reference: null };
+  const { spent: _, ...asked } = row;
+  const dueBy = deadlineMs === null ? null : now + deadlineMs;
+  return { ...asked, ...blank, dueBy, call: newCall(effect, now), intent, reference: null };
 }
 
 /** It happened in the other run, which answers for it: to its intent, too. */

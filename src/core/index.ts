@@ -10,6 +10,7 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
+export { objectionToRaise, passedBy, remainingOf } from "./budgets.ts";
 export {
   type Commit,
   evolve,

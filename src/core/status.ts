@@ -3,6 +3,7 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
+import { countTime } from "./budgets.ts";
 import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
@@ -18,6 +19,7 @@ export function conclude(draft: Draft): void {
   record.status = statusOf(draft);
   record.waitingFor = record.status === "waiting" ? waitingFor : null;
   record.rollback = rollbackOf(draft);
+  if (record.endedAt === null) countTime(draft);
   if (hasEnded(record.status)) endRun(draft);
   else record.endedAt = null;
 }

@@ -4,8 +4,10 @@
  * step worker will act on is no reason to keep the lease.
  */
 
+import { timeBudgetTime } from "./budgets.ts";
 import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
+import { deadlineTime, overdueTime } from "./deadlines.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
 import type { Row } from "./run.ts";
@@ -85,6 +87,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
     claimTime(draft, row),
     wordTime(draft, row),
   );
+  times.turns = Math.min(times.turns, overdueTime(draft, row));
   if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
   if (row.call.state === "sent" && row.call.fence === null)
@@ -114,4 +117,5 @@ function addForward(draft: Draft, times: Times): void {
   const { snapshot, startAt, paused, timers } = draft.record;
   if (snapshot === null) times.turns = Math.min(times.turns, startAt);
   if (!paused) for (const timer of timers) times.turns = Math.min(times.turns, timer.at);
+  times.turns = Math.min(times.turns, deadlineTime(draft), timeBudgetTime(draft));
 }

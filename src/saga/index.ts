@@ -1,5 +1,12 @@
 /** The door of the room: what users declare, and the erased shapes by which core and engine read it. */
 
+export {
+  type BudgetLimits,
+  type BudgetOptions,
+  budgetNameProblem,
+  countedBudgets,
+  type DeadlineOptions,
+} from "./bounds.ts";
 export type { Build, Line, View } from "./builder.ts";
 export { type Classification, classifyHttp } from "./classify.ts";
 export {
@@ -42,6 +49,7 @@ export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
 export type {
   ActionContext,
+  BudgetSpec,
   CallContext,
   CallSpec,
   CompensateContext,
@@ -53,8 +61,10 @@ export type {
   RetryPolicy,
   RunIdentity,
   SagaSpec,
+  Spend,
   StepLog,
   StepSpec,
+  Uses,
 } from "./spec.ts";
 export { isStep, type Step, type StepFunction, step, stepsFor } from "./step.ts";
 export type { CompensateOptions, StepOptions } from "./step-options.ts";

@@ -81,6 +81,10 @@ interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services, 
   readonly freshKeyAfterAbsent?: boolean;
   /** The named queue whose workers run it; without it the driver runs it inline. */
   readonly queue?: string;
+  /** It is to be over so long after it was asked for, with all attempts and waits; as long as it takes unless given. */
+  readonly deadline?: Duration;
+  /** What then: the machine is told of a failure of the kind `deadline` (`fail`, default), or a person is asked. */
+  readonly onDeadline?: "fail" | "review";
 }
 
 /** Nothing changes outside, so there is nothing to undo. */

@@ -16,6 +16,7 @@ import type {
   ListQuery,
   MoveListener,
   OwnerRef,
+  PausedSaga,
   PermitCommand,
   PublishIntentCommand,
   PutPlanCommand,
@@ -40,6 +41,7 @@ import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
+import { pausedSagas, pauseSaga, resumeSaga, shelve, unshelve } from "./redis/shelf.ts";
 import { Watch } from "./redis/watch.ts";
 import { Wire } from "./redis/wire.ts";
 
@@ -177,6 +179,26 @@ class RedisStore implements Store {
 
   async setAside(lease: LeaseRef, due: number, why: string) {
     return await setAside(this.#parts().wire, lease, due, why);
+  }
+
+  async shelve(lease: LeaseRef, saga: string) {
+    return await shelve(this.#parts().wire, lease, saga);
+  }
+
+  async unshelve(shard: number, paused: readonly string[], limit: number) {
+    return await unshelve(this.#parts().wire, shard, paused, limit);
+  }
+
+  async pauseSaga(paused: Omit<PausedSaga, "at">) {
+    return await pauseSaga(this.#parts().wire, this.#keys.paused, paused);
+  }
+
+  async resumeSaga(saga: string) {
+    return await resumeSaga(this.#parts().wire, this.#keys.paused, saga);
+  }
+
+  async pausedSagas() {
+    return await pausedSagas(this.#parts().wire, this.#keys.paused);
   }
 
   async send(command: SendCommand) {

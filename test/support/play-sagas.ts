@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly queue?: string;
   readonly intent?: (view: { readonly input: unknown }) => unknown;
   readonly uses?: Readonly<Record<string, Step>>;
+  readonly deadline?: string;
+  readonly onDeadline?: "fail" | "review";
 }
 
 const unheard = () => Promise.reject(new Error("core never calls it"));
@@ -60,17 +62,21 @@ export interface PlayedOptions {
   readonly events?: readonly string[];
   readonly unwind?: "reverse" | "parallel-regions";
   readonly attributes?: (view: never) => unknown;
+  readonly deadline?: Readonly<Record<string, unknown>>;
+  readonly budget?: Readonly<Record<string, unknown>> | ((view: { readonly input: unknown }) => unknown);
+  /** As often as it likes unless given. */
+  readonly loopLimit?: number;
   /** Adds the action `keep`: the event's error, output or payload goes to `context.seen`. */
   readonly keep?: boolean;
 }
 
-function optionsOf({ events = [], unwind, attributes }: PlayedOptions): never {
+function optionsOf({ events = [], loopLimit = 0, keep: _, ...rest }: PlayedOptions): never {
   const whole = {
     version: 1,
     input: z.json(),
     events: Object.fromEntries(events.map((event) => [event, z.looseObject({})])),
-    ...(unwind === undefined ? {} : { unwind }),
-    ...(attributes === undefined ? {} : { attributes }),
+    loopLimit: loopLimit === 0 ? false : loopLimit,
+    ...rest,
   };
   // The options are put together at run time; `saga` judges them.
   return whole as never;
