@@ -7,7 +7,8 @@
  * time always follow from the record.
  */
 import { readAttributes } from "./attributes.ts";
-import { keepTime, newBudgets, takeSpend } from "./budgets.ts";
+import { keepTime } from "./budget-limits.ts";
+import { newBudgets, takeSpend } from "./budgets.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
 import { passDeadline } from "./deadlines.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";

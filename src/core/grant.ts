@@ -5,7 +5,8 @@
  * waits for a person stops only those it holds back. G3 probes are asked whenever they are due: they change nothing.
  */
 import type { CallSpec } from "../saga/index.ts";
-import { countGrant, fitsBudgets } from "./budgets.ts";
+import { fitsBudgets } from "./budget-limits.ts";
+import { countGrant } from "./budgets.ts";
 import { claim, needsClaim } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import type { CallOrder } from "./decision.ts";

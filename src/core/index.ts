@@ -10,7 +10,8 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
-export { objectionToRaise, passedBy, remainingOf } from "./budgets.ts";
+export { objectionToRaise } from "./budget-limits.ts";
+export { passedBy, remainingOf } from "./budgets.ts";
 export {
   type Commit,
   evolve,

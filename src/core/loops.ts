@@ -45,9 +45,9 @@ function digestOf(value: object | null): string {
 }
 
 /** May the row's action be begun, as far as loops go? Where not, the run is parked. */
-export function breaksNoLoop(draft: Draft, { seq, step, call, input, repeat = 1 }: Row): boolean {
+export function breaksNoLoop(draft: Draft, { seq, step, input, repeat = 1 }: Row): boolean {
   const { loopLimit } = draft.input.machine.saga;
-  if (loopLimit === null || repeat <= loopLimit || call.firstSentRevision !== null) return true;
+  if (loopLimit === null || repeat <= loopLimit) return true;
   const message = `${step} was asked for with the same input ${repeat} times, more than the ${loopLimit} of loopLimit. Retry lets it be asked for as often again`;
   park(draft, { reason: "loop", message, seq, side: "action", evidence: input, verbs: ["retry"] });
   return false;

@@ -6,7 +6,7 @@
  */
 import { type CallSpec, decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
 import { summaryOf } from "./artifacts.ts";
-import { raise } from "./budgets.ts";
+import { raise } from "./budget-limits.ts";
 import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";

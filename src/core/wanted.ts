@@ -4,7 +4,7 @@
  * step worker will act on is no reason to keep the lease.
  */
 
-import { timeBudgetTime } from "./budgets.ts";
+import { timeBudgetTime } from "./budget-limits.ts";
 import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import { deadlineTime, overdueTime } from "./deadlines.ts";

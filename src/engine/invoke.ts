@@ -131,7 +131,8 @@ class RunningCall implements Invocation, Progress {
 
   async #spend(uses: Uses, key: Json): Promise<void> {
     const { order, step, onSpend } = this.#input;
-    const problem = problemOf(uses) ?? (onSpend === null || order.kind !== "action" ? spendsNothing : null);
+    const problem =
+      problemOf(uses, this.#input.budgets()) ?? (onSpend === null || order.kind !== "action" ? spendsNothing : null);
     if (problem !== null || onSpend === null) {
       throw new RepriseError("INPUT_INVALID", `what ${step.name} says it used: ${problem}`, { details: { uses } });
     }
@@ -236,7 +237,7 @@ class RunningCall implements Invocation, Progress {
       progress: this,
       tools: this.#tools(),
       spend: (uses, { key = null } = {}) => this.#spend(uses, key),
-      budget: (name) => this.#input.budgets()[name] ?? null,
+      budget: (name) => new Map(Object.entries(this.#input.budgets())).get(name) ?? null,
     });
   }
 

@@ -45,7 +45,8 @@ const maxBudgets = 20;
 
 /** Why a budget cannot be called so; `null`: it can. */
 export function budgetNameProblem(name: string): string | null {
-  return namePattern.test(name) ? null : "it is 1 to 32 letters, digits and _, and begins with a letter";
+  if (namePattern.test(name) && !(name in {})) return null;
+  return "it is 1 to 32 letters, digits and _, begins with a letter, and is no name that every object has";
 }
 
 /** Throws DEFINITION_INVALID. */

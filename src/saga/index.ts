@@ -49,7 +49,6 @@ export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput } from "./schema.ts";
 export type {
   ActionContext,
-  BudgetSpec,
   CallContext,
   CallSpec,
   CompensateContext,
