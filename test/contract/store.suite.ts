@@ -16,6 +16,7 @@ import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
 import { sharedContract } from "./suite/shared.ts";
+import { shelfContract } from "./suite/shelf.ts";
 
 const parts = {
   create: createContract,
@@ -27,6 +28,7 @@ const parts = {
   owners: ownerContract,
   intents: intentContract,
   plans: planContract,
+  shelves: shelfContract,
   listings: listingContract,
   "shared listings": sharedContract,
 } as const;

@@ -10,8 +10,10 @@ local now = time(clock)
 local paused = {}
 for i = 3, #ARGV do paused[ARGV[i]] = true end
 
+local sagas = call('SMEMBERS', shelves)
+table.sort(sagas)
 local wakes, taken = {}, 0
-for _, saga in ipairs(call('SMEMBERS', shelves)) do
+for _, saga in ipairs(sagas) do
   local shelf = prefix .. 'shelf:' .. saga
   local first = not paused[saga] and taken < limit and call('ZPOPMIN', shelf, limit - taken) or {}
   for i = 1, #first, 2 do

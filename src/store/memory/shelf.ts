@@ -17,8 +17,9 @@ export function shelve(shard: Shard, lease: LeaseRef, saga: string, now: number)
 export function unshelve(shard: Shard, paused: readonly string[], limit: number, now: number) {
   const wakeUps: WakeUp[] = [];
   let taken = 0;
-  for (const [saga, shelf] of shard.shelves) {
-    if (paused.includes(saga)) continue;
+  for (const saga of [...shard.shelves.keys()].sort()) {
+    const shelf = shard.shelves.get(saga);
+    if (shelf === undefined || paused.includes(saga)) continue;
     for (const member of firstOf(shelf, limit - taken)) {
       shelf.delete(member);
       taken += 1;
