@@ -51,7 +51,8 @@ export class StepRunner {
     if (order === null || step === undefined) return await this.#unserved(job, notServed);
     const missing = missingIn(null, [row]);
     if (missing.length > 0) return await this.#unserved(job, summaryOf(missing));
-    const refusal = this.#context.isPaused(record.saga) ? "its saga is paused" : await this.#refusal(order, sentAt);
+    if (this.#context.isPaused(record.saga)) return await this.#unserved(job, "its saga is paused");
+    const refusal = await this.#refusal(order, sentAt);
     const fact = refusal === null ? await this.#call(command, order, permitted, step) : notCalled(order, refusal);
     if (fact !== null) await handInSettled(this.#context, { run: job.run, ...fact });
   }
