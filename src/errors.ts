@@ -61,6 +61,7 @@ export const errorCodes = [
   "TOOL_FAILED",
   "TOOL_REFUSED",
   "TOOL_SUSPENDED",
+  "BUDGET_EXHAUSTED",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",

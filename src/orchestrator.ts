@@ -328,6 +328,10 @@ function lineOf(fact: Fact): string | null {
       return null;
     case "structure_replaced":
       return JSON.stringify({ level: "info", ...fact });
+    case "saga_paused":
+    case "saga_resumed":
+      return null;
+    case "budget":
     case "unserved":
     case "recovered":
     case "trouble":

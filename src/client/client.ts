@@ -2,7 +2,7 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, Review, RunStatus, RunSummary } from "../core/index.ts";
+import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -21,6 +21,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
+import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
@@ -141,6 +142,21 @@ export interface Client {
    * @throws RepriseError MIGRATION_REFUSED (no living worker has the version), SAGA_UNKNOWN, INPUT_INVALID, CURSOR_INVALID.
    */
   migrateAll(options: MigrateAllOptions): Promise<MigrateReport>;
+  /**
+   * Nobody drives runs of this saga (all versions) any more: within seconds nothing is granted, calls that are out end and are
+   * recorded, new starts and whatever is sent to a run wait. Answers who paused it first.
+   *
+   * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID.
+   */
+  pauseSaga(saga: string, options: PauseOptions): Promise<PausedSaga>;
+  /** Its runs go on within seconds; one that is not paused stays as it is. Throws INPUT_INVALID. */
+  resumeSaga(saga: string, options: PauseOptions): Promise<void>;
+  /** Workers of a named queue begin no call of it any more (BullMQ's own pause of `step-<name>`). Throws INPUT_INVALID. */
+  pauseQueue(queue: string): Promise<void>;
+  /** Throws INPUT_INVALID. */
+  resumeQueue(queue: string): Promise<void>;
+  /** What is paused: sagas, and named queues. */
+  paused(): Promise<Paused>;
   close(): Promise<void>;
 }
 
@@ -200,6 +216,11 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     batch: (id) => readBatch(connection, id),
     migrate: (run, given) => migrate(connection, refOf(run), given),
     migrateAll: (given) => migrateAll(connection, given),
+    pauseSaga: (saga, given) => pauseSaga(connection, saga, given),
+    resumeSaga: (saga, given) => resumeSaga(connection, saga, given),
+    pauseQueue: (queue) => pauseQueue(connection, queue),
+    resumeQueue: (queue) => resumeQueue(connection, queue),
+    paused: () => pausedNow(connection),
     close: () => connection.close(),
   };
 }

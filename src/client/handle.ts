@@ -22,6 +22,7 @@ import {
 import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { type PendingApproval, pendingIn } from "./approvals.ts";
+import { type Cancelled, type CancelOptions, cancel } from "./cancel.ts";
 import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
@@ -49,11 +50,6 @@ export interface SignalOptions {
   readonly id?: string;
   /** Who sends it; `client` unless given. */
   readonly by?: string;
-}
-
-export interface CancelOptions {
-  readonly reason: string;
-  readonly by: string;
 }
 
 /** A run: what it is, what comes of it, and what can be asked of it. */
@@ -90,8 +86,11 @@ export interface RunHandle<Output = unknown, Events = unknown> {
     payload: EventPayloads<Events>[Name],
     options?: SignalOptions,
   ): Promise<"accepted" | "duplicate">;
-  /** Asks it to stop; `by` is whose cancel counts (the first one's). Throws RUN_ENDED. */
-  cancel(options: CancelOptions): Promise<{ readonly by: string }>;
+  /**
+   * Asks it to stop, and tells which cancel counts: the first one, until a harder one comes (`stop`, then `kill`); a softer one
+   * changes nothing. Throws RUN_ENDED, INPUT_INVALID.
+   */
+  cancel(options: CancelOptions): Promise<Cancelled>;
   /**
    * Undoes a run that has completed or failed: it goes back and ends as cancelled, undone. Asked again it changes nothing;
    * `by` is whose request counts. Throws VERB_REFUSED for a run that has not ended or was cancelled, and after a point of no
@@ -227,12 +226,8 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return async () => ((await sendRequest(this.#connection, request)).answer === "OK" ? "accepted" : "duplicate");
   }
 
-  async cancel({ reason, by }: CancelOptions): Promise<{ readonly by: string }> {
-    const slot = "cancel";
-    const commandId = this.#connection.ports.ids.next();
-    const body = { type: "cancel", mode: "compensate", reason } as const;
-    const answer = await sendRequest(this.#connection, { run: this.#ref, slot, commandId, by, body });
-    return { by: answer.answer === "TAKEN" ? answer.by : by };
+  cancel(options: CancelOptions): Promise<Cancelled> {
+    return cancel(this.#connection, this.#ref, options);
   }
 
   undo(options: UndoOptions): Promise<{ readonly by: string }> {

@@ -3,10 +3,18 @@
  * the other is told who. V2 only the verbs the review names are sent. V3 what a person says happened must be usable: the
  * output fits the step's schema.
  */
-import type { Review, Row, RunRecord, RunRef, Shown, VerbCommand } from "../core/index.ts";
+import {
+  objectionToRaise,
+  type Review,
+  type Row,
+  type RunRecord,
+  type RunRef,
+  type Shown,
+  type VerbCommand,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { decodeInput, decodeOutput, type Json, type StepSpec } from "../saga/index.ts";
-import { checkedJson, checkedReason } from "./checks.ts";
+import { checkedJson, checkedReason, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 import { notFound, sendRequest } from "./send.ts";
 
@@ -65,6 +73,10 @@ export interface Operator {
    * same verb on that review undoes what can be undone.
    */
   compensate(options: VerbOptions & { readonly reason: string }): Promise<void>;
+  /** Give a budget that is used up a new hard limit, and go on. Throws INPUT_INVALID where `to` is no more than is used. */
+  raise(
+    options: VerbOptions & { readonly budget: string; readonly to: number; readonly reason: string },
+  ): Promise<void>;
   /** Give up: what is open stays as it is, on record. */
   close(options: VerbOptions & { readonly reason: string }): Promise<void>;
 }
@@ -80,6 +92,7 @@ export function operatorOf(connection: Connection, run: RunRef): Operator {
       act({ verb: "rewind", to, reason: options.reason, despite }, options),
     discard: (options) => act({ verb: "discard", reason: options.reason }, options),
     compensate: (options) => act({ verb: "compensate", reason: options.reason }, options),
+    raise: ({ budget, to, ...options }) => act({ verb: "raise", budget, to, reason: options.reason }, options),
     close: (options) => act({ verb: "close", reason: options.reason }, options),
   };
 }
@@ -125,6 +138,10 @@ async function checkVerb(
   }
   if (verb.verb === "resolve" && verb.as === "happened" && review.side === "action") {
     return { ...verb, output: await checkedPart(connection, record, review, "output", verb.output) };
+  }
+  if (verb.verb === "raise") {
+    const problem = objectionToRaise(record, verb, await connection.storeNow());
+    if (problem !== null) throw invalid("INPUT_INVALID", "to", problem);
   }
   if (verb.verb === "retry" && verb.input !== undefined) {
     return { ...verb, input: await checkedPart(connection, record, review, "input", verb.input) };

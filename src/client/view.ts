@@ -16,6 +16,8 @@ export type RunView = Pick<
   | "review"
   | "cancel"
   | "timers"
+  | "budgets"
+  | "deadlineAt"
   | "attributes"
   | "priority"
   | "replays"
@@ -40,9 +42,10 @@ export function viewOf(record: RunRecord): RunView {
   const { revision, createdAt, startAt, endedAt, snapshot } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
   const when = { timers, attributes, priority, replays, replayOf, migratedFrom, revision, createdAt, startAt, endedAt };
+  const { budgets, deadlineAt } = record;
   const savepoints = record.savepoints.map((savepoint) => savepoint.state);
   const missing = missingIn(record, []);
-  return { ...what, ...when, state: snapshot?.value ?? null, savepoints, missing };
+  return { ...what, ...when, budgets, deadlineAt, state: snapshot?.value ?? null, savepoints, missing };
 }
 
 /** A ledger row with the operation ids it is known by outside. */

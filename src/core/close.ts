@@ -1,14 +1,32 @@
 /**
- * Giving up a run: what is open ends `unknown, accepted` with who and why, and nothing is undone any more. Owns that and
- * nothing else. Invariant: after it no row is open, whatever it was doing.
+ * Giving up a run, as an answer to a question (`close`) or without one (`kill`): what is open ends `unknown, accepted` with
+ * who and why, and nothing is undone any more. Owns that and nothing else. Invariant: after it no row is open, whatever it was doing.
  */
 import { abortCall, type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass, rowIsOpen } from "./rows.ts";
-import type { Cause, Review, Row } from "./run.ts";
+import type { Cause, Review, Row, Unwind } from "./run.ts";
 import { endsBy, pivotHappened } from "./unwind-start.ts";
 
 /** Ends the run; one that had ended before, and came back because of a late result, ends as it had. */
 export function close(draft: Draft, { reason: why }: Review, reason: string): null {
+  const { record } = draft;
+  acceptAll(draft, reason);
+  if (why === "late_result" && record.snapshot?.status !== "active") return null;
+  if (why === "missing_artifact" && record.snapshot?.status === "done" && record.unwind === null) return null;
+  const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
+  const ends = record.unwind?.ends ?? (record.cancel === null ? endsBy(cause) : "cancelled");
+  end(draft, cause, ends);
+  return null;
+}
+
+/** Ends the run at once, whatever it was doing, because somebody has said so. */
+export function kill(draft: Draft, cause: Cause): void {
+  draft.record.review = null;
+  acceptAll(draft, `killed by ${cause.reference}: ${cause.message}`);
+  end(draft, cause, "cancelled");
+}
+
+function acceptAll(draft: Draft, reason: string): void {
   const { record } = draft;
   const passed = pivotHappened(draft) && record.unwind?.despitePivot !== true;
   for (const { seq } of draft.rows) {
@@ -16,15 +34,12 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
     acceptRow(draft, rowAt(draft, seq), reason, passed);
   }
   record.interruptions = 0;
-  if (why === "late_result" && record.snapshot?.status !== "active") return null;
-  if (why === "missing_artifact" && record.snapshot?.status === "done" && record.unwind === null) return null;
-  const cause: Cause = record.cause ?? { kind: "closed", step: null, message: reason, reference: null };
-  const ends = record.unwind?.ends ?? (record.cancel === null ? endsBy(cause) : "cancelled");
-  const { now } = draft.input;
+}
+
+function end({ record, input: { now } }: Draft, cause: Cause, ends: Unwind["ends"]): void {
   record.cause = cause;
   record.unwind = { cause, at: record.unwind?.at ?? now, quiesceUntil: now, ends, despitePivot: false };
   record.timers = [];
-  return null;
 }
 
 /** Calls under way are aborted; what was never sent is withdrawn. */

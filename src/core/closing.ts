@@ -131,6 +131,7 @@ const asking: ReadonlySet<ReviewReason> = new Set([
   "poison",
   "halted",
   "exhausted",
+  "deadline",
   "after_pivot",
   "intent_busy",
   "intent_conflict",

@@ -9,7 +9,10 @@
  */
 import { passApprovalTime } from "./approvals.ts";
 import { readAttributes } from "./attributes.ts";
+import { keepTime } from "./budget-limits.ts";
+import { newBudgets, takeSpend } from "./budgets.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
+import { passDeadline } from "./deadlines.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
@@ -78,8 +81,8 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     savepoints: [],
     parent: null,
     limit: limitOf(saga, input.input),
-    budgets: {},
-    deadlineAt: null,
+    budgets: newBudgets(saga, input.input),
+    deadlineAt: saga.deadline === null ? null : input.startAt + saga.deadline.ms,
     migratedFrom: null,
     logFrom: 1,
     logMark: null,
@@ -148,6 +151,8 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return attend(draft, fact.seq);
     case "progress":
       return keepProgress(draft, fact);
+    case "spend":
+      return takeSpend(draft, fact);
     case "tool":
       return takeTool(draft, fact);
     case "claimed":
@@ -177,6 +182,8 @@ function takeRound(draft: Draft): boolean {
   const writes = draft.writes;
   const { record, input } = draft;
   parkPoisoned(draft);
+  passDeadline(draft);
+  keepTime(draft);
   const mayBegin = record.startAt <= input.now && !awaitsTurn(draft);
   if (record.snapshot === null && record.unwind === null && !isParked(draft) && mayBegin) beginMachine(draft);
   if (record.unwind === null) goForward(draft);

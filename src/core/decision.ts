@@ -2,7 +2,7 @@
  * What goes into a decision and what comes out of it. `decide.ts` owns how one follows from the other.
  */
 
-import type { Json } from "../saga/index.ts";
+import type { Json, Uses } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
 import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
 import type { Machine } from "./machine-port.ts";
@@ -41,6 +41,14 @@ export type DriverFact =
     }
   /** A long step says how far it has come. */
   | { readonly type: "progress"; readonly seq: number; readonly send: number; readonly cursor: Json }
+  /** An action says what it has used; with a `key` (not `null`) it counts once. */
+  | {
+      readonly type: "spend";
+      readonly seq: number;
+      readonly send: number;
+      readonly uses: Uses;
+      readonly key: Json;
+    }
   /** The registry has answered a claim; `theirs`: what the owner of a conflict was given, where it could be read. */
   | {
       readonly type: "claimed";

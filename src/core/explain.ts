@@ -79,6 +79,7 @@ function whereOf(record: RunRecord): string {
 
 function doingOf({ status, review, waitingFor, unwind }: RunRecord): string {
   if (review !== null) return `is parked for a person: ${review.message}`;
+  if (unwind?.leaves) return `is being stopped, undoing nothing (${unwind.cause.message})`;
   if (unwind !== null) {
     const end = unwind.to === undefined ? "" : ` as far as the savepoint ${unwind.to.state}`;
     return `is being undone${end} (${unwind.cause.message})`;

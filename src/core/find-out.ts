@@ -9,7 +9,7 @@ import type { Json } from "../saga/index.ts";
 import { closeNotApplied, haltUndo, happened, keepEvidence } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { backoffMs, nextProbeAt } from "./retry.ts";
-import { callOf, doubtOf, isFinal, mayRepeat } from "./rows.ts";
+import { callOf, doubtOf, isFinal, isOverdue, mayRepeat } from "./rows.ts";
 import type { Call, Proof } from "./run.ts";
 
 /** Wants another grant at `at`. */
@@ -22,9 +22,11 @@ export function isWanted(draft: Draft, { seq, side }: Place): boolean {
   return side === "undo" || (draft.record.unwind === null && !rowAt(draft, seq).abandoned);
 }
 
-/** Is it wanted, with attempts left? */
+/** Is it wanted, with attempts and time left? */
 export function mayTryAgain(draft: Draft, place: Place): boolean {
-  const spec = specOf(draft, rowAt(draft, place.seq), place.side);
+  const row = rowAt(draft, place.seq);
+  const spec = specOf(draft, row, place.side);
+  if (place.side === "action" && isOverdue(row, draft.input.now)) return false;
   return isWanted(draft, place) && callAt(draft, place).attempt < spec.retry.attempts;
 }
 

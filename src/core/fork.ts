@@ -117,7 +117,7 @@ export function fork(input: ForkInput): {
 
 function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   // The log has just been read back over this very machine.
-  const { effect } = saga.steps[row.step] as StepSpec;
+  const { effect, deadlineMs } = saga.steps[row.step] as StepSpec;
   // People are asked by the fork itself.
   const blank = {
     approval: null,
@@ -129,7 +129,9 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
     undo: null,
   } as const;
   const intent = row.intent === null ? null : newIntent(row.intent.key);
-  return { ...row, ...blank, call: newCall(effect, now), intent, reference: null };
+  const { spent: _, ...asked } = row;
+  const dueBy = deadlineMs === null ? null : now + deadlineMs;
+  return { ...asked, ...blank, dueBy, call: newCall(effect, now), intent, reference: null };
 }
 
 /** It happened in the other run, which answers for it: to its intent, too. */

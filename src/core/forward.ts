@@ -7,11 +7,12 @@
  */
 import { askPeople } from "./approvals.ts";
 import { askLate, evidenceOf } from "./closing.ts";
+import { endOverdue } from "./deadlines.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { mayTryAgain } from "./find-out.ts";
 import { awaitsTurn } from "./limits.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
-import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
+import { askAbout, askAboutFailed, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
 import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { overBudget } from "./size.ts";
@@ -35,8 +36,10 @@ export function attend(draft: Draft, seq: number): void {
   carryOutWord(draft, seq);
   expireRepeat(draft, { seq, side: "action" });
   expireRepeat(draft, { seq, side: "undo" });
-  const row = rowAt(draft, seq);
-  if (row.told === null && !row.abandoned) announce(draft, row);
+  const { told, abandoned } = rowAt(draft, seq);
+  if (told !== null || abandoned) return;
+  endOverdue(draft, rowAt(draft, seq));
+  announce(draft, rowAt(draft, seq));
 }
 
 /** The machine went on without it: what happened is undone at once, what may have happened is found out. */
@@ -54,7 +57,7 @@ function announce(draft: Draft, row: Row): void {
     case "succeeded":
       return row.unusable ? askAboutOutput(draft, row) : tellInBudget(draft, row);
     case "not_applied":
-      return asksFirst(draft, row) ? askAboutExhausted(draft, row) : tellOf(draft, row);
+      return asksFirst(draft, row) ? askAboutFailed(draft, row) : tellOf(draft, row);
     case "unknown":
       return isGivenUp(row.call) ? turnRound(draft, row) : undefined;
     case "planned":
@@ -94,12 +97,9 @@ function happenedTwice(draft: Draft, row: Row): boolean {
 /** Does the step want a person to look before its failure counts (and has none looked yet)? */
 function asksFirst(draft: Draft, row: Row): boolean {
   const { error, proof } = row.call;
-  return (
-    error?.kind !== "fail" &&
-    error?.kind !== "rejected" &&
-    proof !== "person" &&
-    stepOf(draft, row).onExhausted === "review"
-  );
+  const { onExhausted, onDeadline } = stepOf(draft, row);
+  const policy = error?.kind === "deadline" ? onDeadline : onExhausted;
+  return error?.kind !== "fail" && error?.kind !== "rejected" && proof !== "person" && policy === "review";
 }
 
 /**

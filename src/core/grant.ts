@@ -5,11 +5,14 @@
  * waits for a person stops only those it holds back. G3 probes are asked whenever they are due: they change nothing.
  */
 import type { CallSpec } from "../saga/index.ts";
+import { fitsBudgets } from "./budget-limits.ts";
+import { countGrant } from "./budgets.ts";
 import { claim, needsClaim } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import type { CallOrder } from "./decision.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { operationId } from "./ids.ts";
+import { breaksNoLoop } from "./loops.ts";
 import { windowMs } from "./retry.ts";
 import { callOf, doubtOf, effectiveClass, nextOf } from "./rows.ts";
 import type { Call, Row } from "./run.ts";
@@ -31,9 +34,16 @@ function grantIfDue(draft: Draft, place: Place): void {
   const call = callOf(row, place.side);
   if (call === null) return;
   const isDue = nextOf(call) <= draft.input.now;
-  if (call.state === "planned" && isDue && mayGrant(draft, row, place.side)) grant(draft, row, place);
+  if (call.state === "planned" && isDue && mayGrant(draft, row, place.side) && fitsBounds(draft, row, place)) {
+    grant(draft, row, place);
+  }
   if (call.state === "offered" && isDue) offerAgain(draft, row, call);
   if (isProbeDue(draft, place, call)) draft.calls.push(orderOf(draft, row, place, "probe"));
+}
+
+/** Going back has no bounds. */
+function fitsBounds(draft: Draft, row: Row, { side }: Place): boolean {
+  return side === "undo" || draft.record.unwind !== null || (breaksNoLoop(draft, row) && fitsBudgets(draft, row));
 }
 
 function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
@@ -45,8 +55,9 @@ function grant(draft: Draft, row: Row, place: Place): void {
   const { seq, side } = place;
   const { queue } = stepOf(draft, row);
   if (side === "action" && needsClaim(row)) return claim(draft, row);
+  if (side === "action" && row.call.firstSentRevision === null) countGrant(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);
-  patchCall(draft, place, sentNow(draft, callAt(draft, place), specOf(draft, row, side)));
+  patchCall(draft, place, sentNow(draft, callAt(draft, place), timed(draft, row, side)));
   note(draft, side === "action" ? { what: "sent", seq } : { what: "undo", seq, state: "sent" });
   draft.calls.push(orderOf(draft, rowAt(draft, seq), place, side));
 }
@@ -67,6 +78,13 @@ function sentNow(draft: Draft, call: Call, spec: CallSpec): Partial<Call> {
     doubtUntil: doubtOf(call),
     probes: 0,
   };
+}
+
+/** How the side is called now: an action that goes forward ends, at the latest, with its row's deadline. */
+function timed(draft: Draft, row: Row, side: Place["side"]): CallSpec {
+  const spec = specOf(draft, row, side);
+  if (side === "undo" || row.dueBy === null || draft.record.unwind !== null) return spec;
+  return { ...spec, timeoutMs: Math.min(spec.timeoutMs, row.dueBy - draft.input.now) };
 }
 
 // ---- named queues
@@ -118,7 +136,7 @@ export function repeatOffer(draft: Draft, row: Row): void {
 
 function orderOf(draft: Draft, row: Row, { seq, side }: Place, kind: CallOrder["kind"]): CallOrder {
   const call = callAt(draft, { seq, side });
-  const spec = specOf(draft, row, side);
+  const spec = kind === "probe" ? specOf(draft, row, side) : timed(draft, row, side);
   const forwardOperationId = operationId(draft.input.namespace, draft.record, row);
   return {
     kind,

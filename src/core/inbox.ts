@@ -5,6 +5,7 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
+import { takeCancel } from "./cancel.ts";
 import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
@@ -13,7 +14,7 @@ import { refuseMove } from "./migrate.ts";
 import type { InboxBody, InboxEntry } from "./run.ts";
 import { settle } from "./settle.ts";
 import { feed } from "./turn.ts";
-import { takeCancel, takeVerb } from "./verbs.ts";
+import { takeVerb } from "./verbs.ts";
 import { takeWordOfPerson } from "./votes.ts";
 
 /** Adds newly delivered entries, by position. */

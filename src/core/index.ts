@@ -12,6 +12,8 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
+export { objectionToRaise } from "./budget-limits.ts";
+export { passedBy, remainingOf } from "./budgets.ts";
 export { nextTick, type Timing, timingProblem } from "./calendar.ts";
 export {
   askingListing,

@@ -5,17 +5,21 @@
 import { redact } from "../redact.ts";
 import { type Checked, decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
 import { type Draft, putRow } from "./draft.ts";
+import { repeatOf } from "./loops.ts";
 import { newCall } from "./rows.ts";
 import type { Row, RowIntent } from "./run.ts";
 
 type Asked = Pick<Row, "invoke" | "region" | "regionEntry" | "input" | "tool"> & {
   readonly step: StepSpec;
   readonly key: Json;
+  /** An item of a list. */
+  readonly isItem?: true;
 };
 
 /** Adds a row and answers its seq. */
-export function addRow(draft: Draft, { step, key, ...asked }: Asked): number {
+export function addRow(draft: Draft, { step, key, isItem, ...asked }: Asked): number {
   const seq = draft.rows.length + 1;
+  const repeat = isItem ? 1 : repeatOf(draft, step, asked.input);
   const earlier = draft.rows.findLast((row) => row.step === step.name);
   putRow(draft, {
     ...asked,
@@ -33,11 +37,17 @@ export function addRow(draft: Draft, { step, key, ...asked }: Asked): number {
     undo: null,
     approval: null,
     child: null,
-    dueBy: null,
+    ...(repeat === 1 ? {} : { repeat }),
+    dueBy: dueBy(draft, step),
     reference: null,
   });
   draft.record.rows = seq;
   return seq;
+}
+
+/** When a row of this step that is asked for now is to be over. */
+export function dueBy({ input }: Draft, { deadlineMs }: StepSpec): number | null {
+  return deadlineMs === null ? null : input.now + deadlineMs;
 }
 
 /** A business key that nobody has asked for yet. */

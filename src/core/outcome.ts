@@ -5,6 +5,7 @@
  * Invariants: C1 the outcome is recorded before anything follows from it. C2 that an older send happened outweighs whatever
  * the newest one says. C3 nothing is closed as not applied while a send is in doubt.
  */
+import { takeBackGrant } from "./budgets.ts";
 import { answerReview, closeNotApplied, evidenceOf, happened } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf } from "./draft.ts";
 import { delayMs, doubt, findOut, giveUp, isWanted, mayTryAgain, planAgain } from "./find-out.ts";
@@ -68,6 +69,7 @@ export function takeBack(draft: Draft, place: Place, reason: string): void {
     error: wait === 0 ? call.error : notDurable(call),
     ...(never ? { firstSentAt: null, firstSentRevision: null, sentAt: null } : {}),
   });
+  if (never && place.side === "action") takeBackGrant(draft, rowAt(draft, place.seq));
   if (takeEvidence(draft, place)) return;
   if (!isWanted(draft, place)) stopPlanned(draft, rowAt(draft, place.seq));
 }

@@ -105,11 +105,14 @@ export interface SendCommand {
   readonly by: string;
   readonly body: InboxBody;
 }
-/** `TAKEN`: another entry has (or had) this slot. `GONE`: the review or wait is over. */
+/**
+ * `TAKEN`: another entry has (or had) this slot, or (`slot` says which) one that makes it pointless, as a harder cancel does.
+ * `GONE`: the review or wait is over.
+ */
 export type SendAnswer =
   | { readonly answer: "OK"; readonly position: number; readonly wake: WakeUp | null }
   | { readonly answer: "DUP" }
-  | { readonly answer: "TAKEN"; readonly by: string; readonly commandId: string }
+  | { readonly answer: "TAKEN"; readonly by: string; readonly commandId: string; readonly slot: string }
   | { readonly answer: "ENDED"; readonly status: RunStatus }
   | { readonly answer: "ABSENT" | "GONE" };
 
@@ -223,6 +226,15 @@ export interface RegisteredSaga {
   readonly structure: string;
 }
 
+/** A saga whose runs nobody drives for the time being. */
+export interface PausedSaga {
+  readonly saga: string;
+  readonly by: string;
+  readonly reason: string;
+  /** Store time. */
+  readonly at: number;
+}
+
 /**
  * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
@@ -244,6 +256,22 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   release(lease: LeaseRef, seen: number, due: number | null): Promise<Timed<ReleaseAnswer>>;
   /** Gives back a run that cannot be read, until `due`, and puts it on the list `unreadable`; the next `acquire` takes it off. */
   setAside(lease: LeaseRef, due: number, why: string): Promise<Timed<{ readonly answer: "OK" | "FENCED" }>>;
+  /**
+   * Gives back a run of a paused saga, unchanged: it lies on the saga's shelf, due to nobody, until `unshelve`; whatever is sent
+   * to it meanwhile makes it due as ever.
+   */
+  shelve(lease: LeaseRef, saga: string): Promise<Timed<{ readonly answer: "OK" | "FENCED" }>>;
+  /** Hands out what lies on the shelves of one shard, at most `limit` runs, but for sagas that are paused. */
+  unshelve(
+    shard: number,
+    paused: readonly string[],
+    limit: number,
+  ): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
+  /** Marks a saga as paused; one that is already stays as it is. Answers what counts. */
+  pauseSaga(paused: Omit<PausedSaga, "at">): Promise<PausedSaga>;
+  /** Answers what it was paused by; `null`: it was not. */
+  resumeSaga(saga: string): Promise<PausedSaga | null>;
+  pausedSagas(): Promise<readonly PausedSaga[]>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
   /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
   due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
@@ -301,6 +329,10 @@ export interface StepJob {
 export interface WakeUps {
   wake(wakeUps: readonly WakeUp[]): Promise<void>;
   offer(jobs: readonly StepJob[]): Promise<void>;
+  /** Workers of a named queue take nothing from it until it is resumed; what is added waits. */
+  pauseQueue(queue: string): Promise<void>;
+  resumeQueue(queue: string): Promise<void>;
+  isQueuePaused(queue: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -396,4 +428,18 @@ export type Fact =
       readonly differences: readonly string[];
     }
   | { readonly fact: "recovered"; readonly owner: string; readonly runs: number }
+  /** A budget has come to a limit: somebody should know (`soft`), or is asked (`hard`). */
+  | {
+      readonly fact: "budget";
+      readonly run: RunRef;
+      readonly name: string;
+      readonly used: number;
+      readonly passed: "soft" | "hard";
+    }
+  | {
+      readonly fact: "saga_paused" | "saga_resumed";
+      readonly saga: string;
+      readonly by: string;
+      readonly reason: string;
+    }
   | { readonly fact: "trouble"; readonly where: string; readonly message: string };

@@ -121,10 +121,11 @@ function askAboutIntent(draft: Draft, row: Row, intent: RowIntent): boolean {
   return true;
 }
 
-/** Retries used up where the step wants a person to look (`onExhausted: "review"`). */
-export function askAboutExhausted(draft: Draft, { seq, step, call }: Row): void {
+/** Retries or time used up where the step wants a person to look (`onExhausted: "review"`, `onDeadline: "review"`). */
+export function askAboutFailed(draft: Draft, { seq, step, call }: Row): void {
+  const reason = call.error?.kind === "deadline" ? "deadline" : "exhausted";
   const message = `${step} was tried ${call.attempt} times and not applied: ${whyOf(call)}`;
-  ask(draft, { seq, side: "action" }, "exhausted", message, ["retry", "resolve"]);
+  ask(draft, { seq, side: "action" }, reason, message, ["retry", "resolve"]);
 }
 
 /** It happened, and its output fits nothing. */

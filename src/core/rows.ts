@@ -58,6 +58,11 @@ export function hasOutput({ state }: Pick<Call, "state">): boolean {
   return state === "succeeded" || state === "reused";
 }
 
+/** Is its time over? */
+export function isOverdue({ dueBy }: Row, now: number): boolean {
+  return dueBy !== null && now >= dueBy;
+}
+
 /** Nobody knows what became of it, and nobody is being asked any more. */
 export function isGivenUp(call: Call): boolean {
   return call.state === "unknown" && call.probeAt === null;

@@ -190,6 +190,10 @@ export interface Row {
   readonly child: RowChild | null;
   /** It is to be over by then, with all its attempts; `null`: whenever. */
   readonly dueBy: number | null;
+  /** The how-manieth of the same call it is (`loops.ts`); absent: the first. */
+  readonly repeat?: number;
+  /** Digests of the keys under which its action has said what it used. */
+  readonly spent?: readonly string[];
   /** How far the action says it has come; `null`: it has not said. */
   readonly progress: Json;
   /** Encoded output; only read when `call.state` is `succeeded` or `reused`. */
@@ -279,6 +283,8 @@ export interface Unwind {
   readonly despitePivot: boolean;
   /** It ends there, and the run goes on; absent: it undoes everything and ends the run. */
   readonly to?: Savepoint;
+  /** Nothing is undone: what is there is left as it is (`leave.ts`). */
+  readonly leaves?: true;
 }
 
 /** Where a run comes from that replays another one. */
@@ -472,6 +478,8 @@ export type Taken =
       readonly by: string;
       readonly reason: string;
       readonly despitePivot?: true;
+      /** Of a cancel that does not compensate. */
+      readonly mode?: "stop" | "kill";
       readonly plan?: string;
     }
   /** How it stands with people's word on a row: `by` whom, where somebody has said something. */

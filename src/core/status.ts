@@ -4,6 +4,7 @@
  * parked as a dead end. F2 a run ends only when no row is open.
  */
 import { asksOf, waitsForPeople } from "./approvals.ts";
+import { countTime } from "./budgets.ts";
 import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
@@ -21,6 +22,7 @@ export function conclude(draft: Draft): void {
   record.status = statusOf(draft);
   record.waitingFor = record.status === "waiting" ? waitingFor : null;
   record.rollback = rollbackOf(draft);
+  if (record.endedAt === null) countTime(draft);
   if (hasEnded(record.status)) endRun(draft);
   else record.endedAt = null;
 }

@@ -102,9 +102,10 @@ function addTool(draft: Draft, parent: Row, step: StepSpec, ask: ToolAsk, key: J
   const { region, regionEntry, seq } = parent;
   countChange(draft, null, ask.input);
   const tool = { parent: seq, match: matchOf(step, ask), asks: 1 };
+  const item = stepOf(draft, parent).isBatch === true ? ({ isItem: true } as const) : {};
   note(draft, {
     what: "tool",
-    seq: addRow(draft, { step, key, invoke: "", region, regionEntry, input: ask.input, tool }),
+    seq: addRow(draft, { step, key, invoke: "", region, regionEntry, input: ask.input, tool, ...item }),
   });
 }
 

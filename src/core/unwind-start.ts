@@ -50,12 +50,24 @@ export function startRewind(
   turnRound(draft, cause, how);
 }
 
+/** Begins nothing more and undoes nothing; an unwind ends where it is. */
+export function startLeaving(draft: Draft, cause: Cause): void {
+  const { record } = draft;
+  record.review = null;
+  record.interruptions = 0;
+  if (record.unwind === null) return turnRound(draft, cause, { despitePivot: false, leaves: true });
+  const { to: _, ...unwind } = record.unwind;
+  record.cause = cause;
+  record.unwind = { ...unwind, cause, ends: "cancelled", leaves: true };
+  for (const seq of draft.open) stopAction(draft, rowAt(draft, seq));
+}
+
 /** How a run that goes back ends. */
 export function endsBy({ kind }: Cause): Unwind["ends"] {
   return kind === "cancelled" || kind === "undone" ? "cancelled" : "failed";
 }
 
-function turnRound(draft: Draft, cause: Cause, how: Pick<Unwind, "despitePivot" | "to">): void {
+function turnRound(draft: Draft, cause: Cause, how: Pick<Unwind, "despitePivot" | "to" | "leaves">): void {
   const { now, settings } = draft.input;
   if (how.despitePivot) takeInKept(draft, how.to);
   draft.record.cause = cause;

@@ -12,6 +12,7 @@ import type { StepSpec } from "../saga/index.ts";
 import { closeUndo } from "./closing.ts";
 import { type Draft, note, patchCall, rowAt, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
+import { leaveAll } from "./leave.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout } from "./reviews.ts";
 import { isGivenUp, isUndone, staysAt } from "./rows.ts";
@@ -23,6 +24,7 @@ import { parkAfterPivot, pivotHappened, tellNoMore } from "./unwind-start.ts";
 export function goBack(draft: Draft, unwind: Unwind): ReadonlySet<number> {
   for (const seq of draft.open) tellNoMore(draft, seq);
   if (!quiesced(draft, unwind)) return new Set();
+  if (unwind.leaves) return leaveAll(draft, unwind);
   if (!unwind.despitePivot && pivotHappened(draft) && owesAnything(draft, unwind)) {
     stopAtPivot(draft, unwind);
     return new Set();

@@ -1,5 +1,5 @@
 /**
- * What a person decides about a run: the verbs on a parked one, and a cancel. The store's slot `review:<n>` decides
+ * What a person decides about a parked run: the verbs. The store's slot `review:<n>` decides
  * who was first. Invariants: V1 a verb that the review does not allow changes nothing but the log. V2 no verb makes a call
  * again that may have happened and is not safe to repeat, unless the person states that nothing happened. V3 only
  * `compensate` undoes in spite of a pivot, on a review that says one was passed, and with a reason.
@@ -7,16 +7,19 @@
 import { type CallSpec, decodeOutput, type Json } from "../saga/index.ts";
 import { askAnew } from "./approvals.ts";
 import { summaryOf } from "./artifacts.ts";
+import { raise } from "./budget-limits.ts";
 import { claimAnew, reuse } from "./claims.ts";
 import { close } from "./close.ts";
 import { closeNotApplied, closeUndo, happened } from "./closing.ts";
 import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { planAgain, provenAbsent } from "./find-out.ts";
+import { countAnew } from "./loops.ts";
 import { changeInput } from "./new-input.ts";
+import { dueBy } from "./new-row.ts";
 import { owe } from "./owed.ts";
 import { maxProbes } from "./retry.ts";
 import { isLeftToPerson, park } from "./reviews.ts";
-import { goAllTheWay, rewind } from "./rewind.ts";
+import { rewind } from "./rewind.ts";
 import { doubtOf, hasOutput, mayRepeat } from "./rows.ts";
 import type { Call, CallState, Cause, InboxBody, InboxEntry, Review, ReviewReason, VerbCommand } from "./run.ts";
 import { countReplay, objectionToMoved, ofPlan } from "./shown.ts";
@@ -28,18 +31,6 @@ import { refuseCall } from "./votes.ts";
 type PlaceVerb = Extract<VerbCommand, { readonly verb: "probe" | "resolve" | "retry" | "skip" }>;
 /** What a verb came to: `null`, done; else why it could not be done. */
 type Problem = string | null;
-
-/** What a cancel comes to: an unwind, or nothing while one is under way. */
-export function takeCancel(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "cancel" }>): void {
-  const { by, at } = entry;
-  const { mode, reason } = body;
-  note(draft, { what: "control", control: "cancel", by, reason });
-  draft.record.cancel = { mode, reason, by, at };
-  const cause: Cause = { kind: "cancelled", step: null, message: reason, reference: by };
-  if (draft.record.unwind !== null) return goAllTheWay(draft, draft.record.unwind, cause);
-  draft.record.review = null;
-  startUnwind(draft, cause);
-}
 
 /** Takes a verb on the open review; the run goes on, ends, or is parked again under the next number. */
 export function takeVerb(draft: Draft, entry: InboxEntry, body: Extract<InboxBody, { type: "verb" }>): void {
@@ -99,7 +90,7 @@ function carryOut(draft: Draft, review: Review, command: VerbCommand, by: string
     case "discard":
       return discard(draft, review);
     case "raise":
-      return "it is not about a budget";
+      return raise(draft, command);
     case "probe":
     case "resolve":
     case "retry":
@@ -162,8 +153,9 @@ function compensate(draft: Draft, review: Review, reason: string, by: string): P
 
 function causeOf(draft: Draft, { n, reason, seq }: Review, message: string): Cause {
   const isBug = reason === "defect" || reason === "poison" || reason === "blocked";
+  const kind = reason === "deadline" ? "deadline" : isBug ? "defect" : "step_failed";
   const step = seq === null ? null : rowAt(draft, seq).step;
-  return { kind: isBug ? "defect" : "step_failed", step, message, reference: `review ${n}` };
+  return { kind, step, message, reference: `review ${n}` };
 }
 
 // ---- asking again
@@ -239,8 +231,15 @@ function retry(draft: Draft, place: Place, { reason }: Review, input: Json | und
     claimAnew(draft, rowAt(draft, place.seq), input !== undefined);
   }
   patchCall(draft, place, { attempt: 0, interruptions: 0, error: null });
+  if (place.side === "action") countFromNow(draft, place.seq);
   planAgain(draft, place, draft.input.now);
   return null;
+}
+
+/** As if it had been asked for now: with all its time, and counted anew. */
+function countFromNow(draft: Draft, seq: number): void {
+  patchRow(draft, seq, { dueBy: dueBy(draft, stepOf(draft, rowAt(draft, seq))) });
+  countAnew(draft, seq);
 }
 
 /** Is a retry only a matter of reading again what is recorded? */

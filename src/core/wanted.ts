@@ -5,8 +5,10 @@
  */
 
 import { approvalTime } from "./approvals.ts";
+import { timeBudgetTime } from "./budget-limits.ts";
 import { claimTime, wordTime } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
+import { deadlineTime, overdueTime } from "./deadlines.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
 import { awaitsTurn, turnTime } from "./limits.ts";
 import { moveTime } from "./migrate.ts";
@@ -89,6 +91,7 @@ function addRow(draft: Draft, row: Row, times: Times): void {
     claimTime(draft, row),
     wordTime(draft, row),
   );
+  times.turns = Math.min(times.turns, overdueTime(draft, row));
   if (unwind !== null && isFlying(row)) times.turns = Math.min(times.turns, unwind.quiesceUntil);
   times.turns = Math.min(times.turns, approvalTime(row));
   if (row.call.state === "offered") times.offers = Math.min(times.offers, nextOf(row.call));
@@ -121,4 +124,5 @@ function addForward(draft: Draft, times: Times): void {
   if (awaitsTurn(draft)) return;
   if (snapshot === null) times.turns = Math.min(times.turns, startAt);
   if (!paused) for (const timer of timers) times.turns = Math.min(times.turns, timer.at);
+  times.turns = Math.min(times.turns, deadlineTime(draft), timeBudgetTime(draft));
 }

@@ -1,6 +1,7 @@
 /**
  * From a wake-up to a driver. Owns: winning the lease, and the runs this worker must give back untouched: those of a saga
- * it does not serve, those whose values lie in an artifact store that it was not given, and suspects whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
+ * it does not serve, those whose values lie in an artifact store that it was not given, those of paused sagas, and suspects
+ * whose turn it is not. Invariants: W1 a run that cannot be served here is not changed.
  * W2 a run that two processes have died with is driven alone (who dies with it accuses nobody else). W3 a worker
  * that stops drives nothing more: what it was woken for goes back at once, under a new wake number, for another to take.
  */
@@ -90,6 +91,7 @@ export class Acquirer {
     const machine = this.#machineFor(won, missing.length === 0 && remembered === null);
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
+    if (remembered === null && context.isPaused(won.record.saga)) return await this.#shelve(lease, won.record.saga);
     const leftFor = remembered === null ? context.leftFor(won.record) : 0;
     if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
     const { record, rows, inbox, takenFrom, permits } = won;
@@ -113,6 +115,12 @@ export class Acquirer {
       if (machine !== null) return machine;
     }
     return machineFor(record);
+  }
+
+  /** Its saga is paused: it waits, untouched, until that is over. */
+  async #shelve(lease: LeaseRef, saga: string): Promise<void> {
+    const { context } = this.#options;
+    await untilAnswered(context, "shelve", () => context.store.shelve(lease, saga));
   }
 
   /** Nobody decides on what cannot be read: people are told, and it is looked at again from time to time. */

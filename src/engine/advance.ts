@@ -29,7 +29,8 @@ import { Intents } from "./intents.ts";
 import type { HeldLease, LeaseHolder } from "./lease.ts";
 import { highest, Mailbox } from "./mailbox.ts";
 import type { OutcomeFact } from "./outcome.ts";
-import { leaseLost, type ProgressFact, Receipts } from "./receipts.ts";
+import { leaseLost, type OwnFact, Receipts } from "./receipts.ts";
+import { tellBudgets } from "./spending.ts";
 import { StoreTime } from "./store-time.ts";
 import { ToolDesk, type ToolRequest, type ToolWord } from "./tool-desk.ts";
 import { Turns } from "./turns.ts";
@@ -94,7 +95,7 @@ export class Driver implements LeaseHolder {
     this.#mail = new Mailbox(context.clock, acquired.fact, highest(inbox, record.seen));
     const learn = (fact: OutcomeFact, refused: boolean) => this.#learn(fact, refused);
     const ask = (request: ToolRequest) => this.#ask(request);
-    this.#calls = new Calls(context, this.#held, this.#machine, learn, (fact) => this.#keep(fact), ask);
+    this.#calls = new Calls(context, this.#held, this.#machine, this.#time, learn, (fact) => this.#keep(fact), ask);
     this.#intents = new Intents(context, this.#ref, (fact) => this.#mail.post(fact));
     this.#turns = new Turns(context, this.#ref, (fact) => this.#mail.post(fact));
   }
@@ -133,9 +134,13 @@ export class Driver implements LeaseHolder {
     }
   }
 
-  /** The worker stops: calls may end, nothing is begun. */
+  /** The worker stops, or the saga is paused: calls may end, nothing is begun, and the run is given back. */
   stop(): void {
     this.#mail.post({ type: "stopping" });
+  }
+
+  get saga(): string {
+    return this.#run.record.saga;
   }
 
   /** The grace is over: what still runs is aborted, and the run is handed back as it stands. */
@@ -174,7 +179,7 @@ export class Driver implements LeaseHolder {
 
   #decide(facts: readonly DriverFact[]): Decision {
     const { namespace, settings, ids, owner } = this.#context;
-    const isToStop = this.#context.isStopping() || this.#isToMove(facts);
+    const isToStop = this.#isStopping || this.#isToMove(facts);
     const told: readonly DriverFact[] = isToStop ? [...facts, { type: "stopping" }] : facts;
     return decide(this.#run, told, {
       machine: this.#machine,
@@ -195,6 +200,10 @@ export class Driver implements LeaseHolder {
     const news = facts.flatMap((fact) => (fact.type === "inbox" ? fact.entries : nothingNew));
     const { sagas } = this.#context;
     return isAskedToMove(this.#run, news, (target) => sagas.machineFor(target) !== null);
+  }
+
+  get #isStopping(): boolean {
+    return this.#context.isStopping() || this.#context.isPaused(this.saga);
   }
 
   #inFlight(): ReadonlySet<string> {
@@ -249,6 +258,7 @@ export class Driver implements LeaseHolder {
     this.#run = decision.run;
     if (commit !== null) {
       this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
+      tellBudgets(this.#context.facts, this.#ref, commit.log);
       this.#context.moved(before, commit, this.#run);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
@@ -256,7 +266,7 @@ export class Driver implements LeaseHolder {
     this.#calls.begin(decision, written.grantedAt, this.#objection(written.inbox));
     this.#intents.begin(decision);
     this.#turns.begin(decision);
-    this.#desk.written(this.#run, this.#context.isStopping());
+    this.#desk.written(this.#run, this.#isStopping);
     this.#mail.postEntries(written.inbox);
     if (decision.offers.length > 0) await this.#offer(decision.offers);
     if (then === "released") return true;
@@ -320,8 +330,8 @@ export class Driver implements LeaseHolder {
     else this.#mail.post(fact);
   }
 
-  /** Resolves when the progress is committed. */
-  #keep(fact: ProgressFact): Promise<void> {
+  /** Resolves when what a step says of itself is committed. */
+  #keep(fact: OwnFact): Promise<void> {
     if (this.#lost) return Promise.reject(leaseLost());
     const kept = this.#receipts.of(fact);
     this.#mail.post(fact);

@@ -4,7 +4,7 @@
  */
 import type { Row } from "../core/index.ts";
 import { redact } from "../redact.ts";
-import type { CallContext, Progress, RunIdentity, StepLog, Tools } from "../saga/index.ts";
+import type { ActionContext, CallContext, Progress, RunIdentity, StepLog, Tools } from "../saga/index.ts";
 
 /** One line of a step's log, with where it comes from. */
 export interface StepLine {
@@ -50,13 +50,15 @@ export interface ContextParts {
   readonly sink: StepLogSink;
   readonly progress: Progress;
   readonly tools: Tools<unknown>;
+  readonly spend: ActionContext["spend"];
+  readonly budget: ActionContext["budget"];
 }
 
 type UserContext = CallContext & { readonly [Key in "input" | "output"]: unknown } & {
   readonly forwardOperationId: string;
   readonly progress: Progress;
   readonly tools: Tools<unknown>;
-};
+} & Pick<ActionContext, "spend" | "budget">;
 
 const partsOf: unique symbol = Symbol("parts");
 type Bare = Omit<UserContext, "signal" | "log"> & { readonly [partsOf]: ContextParts };
@@ -77,6 +79,8 @@ export function userContext(parts: ContextParts): UserContext {
     services: parts.services,
     progress: parts.progress,
     tools: parts.tools,
+    spend: parts.spend,
+    budget: parts.budget,
     [partsOf]: parts,
   };
   // `lazily` adds the two that are missing.

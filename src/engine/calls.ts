@@ -4,13 +4,14 @@
  * flight, so core orders it again. K2 no call is begun while stopping, outside the lease's trust, or later than
  * `startWithinMs` after the time its grant is dated. K3 what is said after the driver gave a call up is handed in as late.
  */
-import type { CallOrder, Decision, Machine, Run } from "../core/index.ts";
+import { type CallOrder, type Decision, type Machine, type Run, remainingOf } from "../core/index.ts";
 import { type EngineContext, identityOf, isDurable, untilAnswered } from "./context.ts";
 import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
-import type { ProgressFact } from "./receipts.ts";
+import type { OwnFact } from "./receipts.ts";
+import type { StoreTime } from "./store-time.ts";
 import type { ToolRequest, ToolWord } from "./tool-desk.ts";
 
 interface Flight {
@@ -26,8 +27,9 @@ export class Calls {
   readonly #context: EngineContext;
   readonly #held: HeldLease;
   readonly #machine: Machine;
+  readonly #time: StoreTime;
   readonly #learn: (fact: OutcomeFact, refused: boolean) => void;
-  readonly #keep: (fact: ProgressFact) => Promise<void>;
+  readonly #keep: (fact: OwnFact) => Promise<void>;
   readonly #tool: (request: ToolRequest) => Promise<ToolWord>;
   readonly #flights = new Set<Flight>();
   #run: Run | null = null;
@@ -38,13 +40,15 @@ export class Calls {
     context: EngineContext,
     held: HeldLease,
     machine: Machine,
+    time: StoreTime,
     learn: (fact: OutcomeFact, refused: boolean) => void,
-    keep: (fact: ProgressFact) => Promise<void>,
+    keep: (fact: OwnFact) => Promise<void>,
     tool: (request: ToolRequest) => Promise<ToolWord>,
   ) {
     this.#context = context;
     this.#held = held;
     this.#machine = machine;
+    this.#time = time;
     this.#learn = learn;
     this.#keep = keep;
     this.#tool = tool;
@@ -153,7 +157,14 @@ export class Calls {
       onLate: (fact) => this.handIn(fact),
       onTool: (request) => this.#tool(request),
       onProgress: (cursor) => this.#keep({ type: "progress", seq: order.seq, send: order.send, cursor }),
+      onSpend: (uses, key) => this.#keep({ type: "spend", seq: order.seq, send: order.send, uses, key }),
+      budgets: () => this.#budgets(),
     });
+  }
+
+  /** What is left of each budget, as far as is committed. */
+  #budgets(): Readonly<Record<string, number | null>> {
+    return this.#run === null ? {} : remainingOf(this.#run.record, this.#time.now());
   }
 
   #outcome(flight: Flight, step: string, fact: OutcomeFact, ms: number): void {

@@ -55,6 +55,8 @@ export interface EngineContext extends EnginePorts {
   leftFor(record: RunRecord): number;
   /** What this process remembers of the run, where the store that answered has forgotten it. */
   forgottenBy(stored: RunRecord): Remembered | null;
+  /** Nobody is to drive runs of this saga for the time being. */
+  isPaused(saga: string): boolean;
   /** No call is begun any more. */
   isStopping(): boolean;
   /** Nothing is waited for any more: the process is about to go. */

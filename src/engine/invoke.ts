@@ -19,6 +19,7 @@ import {
   type RunIdentity,
   type StepSpec,
   type Tools,
+  type Uses,
 } from "../saga/index.ts";
 import { LazySignal, type StepLogSink, userContext } from "./call-context.ts";
 import {
@@ -36,6 +37,7 @@ import {
   undoResult,
 } from "./outcome.ts";
 import { leaseLost } from "./receipts.ts";
+import { problemOf, spendsNothing } from "./spending.ts";
 import type { ToolRequest, ToolWord } from "./tool-desk.ts";
 import { toolsOf } from "./tools.ts";
 
@@ -61,6 +63,10 @@ export interface CallInput {
   readonly onTool: ((request: ToolRequest) => Promise<ToolWord>) | null;
   /** Keeps a cursor of the action; `null`: nobody can. */
   readonly onProgress: ((cursor: Json) => Promise<void>) | null;
+  /** Counts what the action has used; `null`: nobody can. */
+  readonly onSpend: ((uses: Uses, key: Json) => Promise<void>) | null;
+  /** What is left of the run's budgets now. */
+  readonly budgets: () => Readonly<Record<string, number | null>>;
 }
 
 /** A call under way. */
@@ -121,6 +127,19 @@ class RunningCall implements Invocation, Progress {
     if (this.#reported) throw leaseLost();
     await onProgress(json.value);
     this.#cursor = json.value;
+  }
+
+  async #spend(uses: Uses, key: Json): Promise<void> {
+    const { order, step, onSpend } = this.#input;
+    const problem =
+      problemOf(uses, this.#input.budgets()) ?? (onSpend === null || order.kind !== "action" ? spendsNothing : null);
+    if (problem !== null || onSpend === null) {
+      throw new RepriseError("INPUT_INVALID", `what ${step.name} says it used: ${problem}`, { details: { uses } });
+    }
+    const json = boundedJson(key, this.#deps.maxPayloadBytes);
+    if (!json.ok) throw new RepriseError(json.code, `the key of what ${step.name} used ${json.problem}`);
+    if (this.#reported) throw leaseLost();
+    await onSpend(uses, json.value);
   }
 
   #request(tool: StepSpec, asked: Asked): Promise<ToolWord> {
@@ -217,6 +236,8 @@ class RunningCall implements Invocation, Progress {
       sink,
       progress: this,
       tools: this.#tools(),
+      spend: (uses, { key = null } = {}) => this.#spend(uses, key),
+      budget: (name) => new Map(Object.entries(this.#input.budgets())).get(name) ?? null,
     });
   }
 

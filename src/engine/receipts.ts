@@ -1,11 +1,12 @@
 /**
- * Steps that wait until their progress is committed. Invariant: each is answered once: kept, or lost together with the run
- * or the call.
+ * Steps that wait until what they say of themselves (progress, what they used) is committed. Invariant: each is answered once:
+ * kept, refused, or lost together with the run or the call.
  */
-import type { DriverFact, Run } from "../core/index.ts";
+import { type DriverFact, passedBy, type Run } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 
-export type ProgressFact = Extract<DriverFact, { readonly type: "progress" }>;
+/** What a step says of itself. */
+export type OwnFact = Extract<DriverFact, { readonly type: "progress" | "spend" }>;
 
 interface Waiting {
   readonly kept: () => void;
@@ -15,8 +16,11 @@ interface Waiting {
 export class Receipts {
   readonly #waiting = new Map<DriverFact, Waiting>();
 
-  /** Resolves when the progress is committed; rejects with LEASE_LOST when it never will be. */
-  of(fact: ProgressFact): Promise<void> {
+  /**
+   * Resolves when it is committed; rejects with LEASE_LOST when it never will be, with BUDGET_EXHAUSTED when what was used is
+   * on record and more than the run may.
+   */
+  of(fact: OwnFact): Promise<void> {
     return new Promise((kept, lost) => {
       this.#waiting.set(fact, { kept, lost });
     });
@@ -27,11 +31,11 @@ export class Receipts {
     if (this.#waiting.size === 0) return;
     for (const fact of facts) {
       const waiting = this.#waiting.get(fact);
-      if (fact.type !== "progress" || waiting === undefined) continue;
+      if ((fact.type !== "progress" && fact.type !== "spend") || waiting === undefined) continue;
       this.#waiting.delete(fact);
-      const call = run.rows[fact.seq - 1]?.call;
-      if (call?.send === fact.send && call.state !== "unknown") waiting.kept();
-      else waiting.lost(leaseLost());
+      const refusal = fact.type === "spend" ? exhausted(fact, run) : isHeard(fact, run) ? null : leaseLost();
+      if (refusal === null) waiting.kept();
+      else waiting.lost(refusal);
     }
   }
 
@@ -39,6 +43,20 @@ export class Receipts {
     for (const { lost } of this.#waiting.values()) lost(leaseLost());
     this.#waiting.clear();
   }
+}
+
+function isHeard({ seq, send }: OwnFact, { rows }: Run): boolean {
+  const call = rows[seq - 1]?.call;
+  return call?.send === send && call.state !== "unknown";
+}
+
+function exhausted({ uses }: Extract<OwnFact, { type: "spend" }>, { record }: Run): RepriseError | null {
+  const passed = passedBy(record, uses);
+  if (passed === null) return null;
+  const { name, budget } = passed;
+  const { used, hard } = budget;
+  const message = `${used} of ${name} is used, and on record; the limit is ${hard}. Use no more: nothing is granted before a person raises it`;
+  return new RepriseError("BUDGET_EXHAUSTED", message, { details: { budget: name, used, hard } });
 }
 
 export function leaseLost(): RepriseError {

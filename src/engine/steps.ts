@@ -10,8 +10,7 @@ import {
   operationId,
   type PermitAnswer,
   type PermitCommand,
-  type Row,
-  type RunRecord,
+  remainingOf,
   type StepJob,
   summaryOf,
   type Timed,
@@ -48,12 +47,13 @@ export class StepRunner {
     const { record, row } = permitted;
     const machine = this.#context.sagas.machineFor(record);
     const step = machine?.saga.steps[row.step];
-    const order = step === undefined ? null : this.#orderOf(job, record, row, step);
+    const order = step === undefined ? null : this.#orderOf(job, permitted, step);
     if (order === null || step === undefined) return await this.#unserved(job, notServed);
     const missing = missingIn(null, [row]);
     if (missing.length > 0) return await this.#unserved(job, summaryOf(missing));
+    if (this.#context.isPaused(record.saga)) return await this.#unserved(job, "its saga is paused");
     const refusal = await this.#refusal(order, sentAt);
-    const fact = refusal === null ? await this.#call(command, order, record, row, step) : notCalled(order, refusal);
+    const fact = refusal === null ? await this.#call(command, order, permitted, step) : notCalled(order, refusal);
     if (fact !== null) await handInSettled(this.#context, { run: job.run, ...fact });
   }
 
@@ -83,7 +83,7 @@ export class StepRunner {
     await handInSettled(context, { run, seq, send, side, result: { kind: "not_called", reason } });
   }
 
-  #orderOf(job: StepJob, record: RunRecord, row: Row, step: StepSpec): CallOrder | null {
+  #orderOf(job: StepJob, { record, row, now }: Timed<Permitted>, step: StepSpec): CallOrder | null {
     const { seq, send, side } = job;
     const spec: CallSpec | null = side === "action" ? step : step.compensation;
     const call = side === "action" ? row.call : row.undo?.call;
@@ -97,7 +97,7 @@ export class StepRunner {
       attempt: Math.max(1, call.attempt),
       operationId: operationId(namespace, record, row, side),
       forwardOperationId: operationId(namespace, record, row),
-      timeoutMs: spec.timeoutMs,
+      timeoutMs: row.dueBy === null ? spec.timeoutMs : Math.max(1, Math.min(spec.timeoutMs, row.dueBy - now)),
       barrier: call.effect === "once" || spec.effect === "once",
     };
   }
@@ -116,8 +116,7 @@ export class StepRunner {
   #call(
     command: PermitCommand,
     order: CallOrder,
-    record: RunRecord,
-    row: Row,
+    { record, row, now }: Timed<Permitted>,
     step: StepSpec,
   ): Promise<Extract<OutcomeFact, { type: "result" }> | null> {
     const context = this.#context;
@@ -136,6 +135,8 @@ export class StepRunner {
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
         onProgress: null,
+        onSpend: null,
+        budgets: () => remainingOf(record, now),
         onTool: null,
         onLate: (fact) => {
           if (fact.type === "result") context.background(handInLate(context, { run: command.run, ...fact }));

@@ -23,6 +23,7 @@ import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
+import { PausedSagas } from "./paused.ts";
 import { Reconciler } from "./reconcile.ts";
 import { ScheduleDesk } from "./schedules.ts";
 import type { EngineSettings } from "./settings.ts";
@@ -93,6 +94,7 @@ class EngineWorker implements Worker {
   readonly #acquirer: Acquirer;
   readonly #memory: Memory;
   readonly #elders: Elders;
+  readonly #paused: PausedSagas;
   readonly #steps: StepRunner;
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
@@ -121,6 +123,9 @@ class EngineWorker implements Worker {
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
     this.#elders = new Elders(this.#context);
+    this.#paused = new PausedSagas(this.#context, (sagas) => {
+      for (const driver of this.#drivers) if (sagas.has(driver.saga)) driver.stop();
+    });
     this.#memory = new Memory(
       this.#context,
       (run) => this.#acquirer.advance(run),
@@ -151,6 +156,7 @@ class EngineWorker implements Worker {
     await registerAll(store, sagas, this.#parts.ports.facts);
     await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
     if (this.#stopping) return;
+    await this.#paused.start();
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
     this.#context.leases.start();
     this.#reconciler.start();
@@ -191,6 +197,7 @@ class EngineWorker implements Worker {
     const { shutdownMs, abortGraceMs } = this.#options.settings;
     await this.#started?.catch(() => undefined);
     this.#reconciler.stop();
+    this.#paused.stop();
     const drained = this.#drain(shutdownMs + abortGraceMs + lastCommitMs);
     for (const driver of this.#drivers) driver.stop();
     if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();
@@ -265,6 +272,7 @@ class EngineWorker implements Worker {
       refused: (run) => this.#memory.doubt(run),
       leftFor: (record) => this.#elders.leftFor(record),
       forgottenBy: (stored) => this.#memory.forgottenBy(stored),
+      isPaused: (saga) => this.#paused.has(saga),
       isStopping: () => this.#stopping,
       isOver: () => this.#over,
       background: (work) => void this.#own(work.catch((error: unknown) => onTrouble("background", error))),

@@ -28,6 +28,12 @@ export function bullmqWakeUps(options: QueuesOptions): WakeUps {
     for (let from = 0; from < nudges.length; from += maxBulk) await queue.addBulk(nudges.slice(from, from + maxBulk));
   }
 
+  async function step(name: string): Promise<Queue> {
+    const queue = queues.of(stepLane, stepQueue(name));
+    await queues.ready(queue);
+    return queue;
+  }
+
   async function addAll(groups: ReadonlyMap<Queue, readonly Nudge[]>): Promise<void> {
     await Promise.all([...groups].map(([queue, nudges]) => add(queue, nudges)));
   }
@@ -35,6 +41,9 @@ export function bullmqWakeUps(options: QueuesOptions): WakeUps {
   return {
     wake: (wakeUps) => addAll(grouped(wakeUps, (wakeUp) => queues.of(wakeUp.lane, poolQueue(wakeUp.pool)), wakeNudge)),
     offer: (jobs) => addAll(grouped(jobs, (job) => queues.of(stepLane, stepQueue(job.queue)), stepNudge)),
+    pauseQueue: async (queue) => await (await step(queue)).pause(),
+    resumeQueue: async (queue) => await (await step(queue)).resume(),
+    isQueuePaused: async (queue) => await (await step(queue)).isPaused(),
     close: () => queues.close(),
   };
 }

@@ -4,6 +4,8 @@
  */
 import type { AnyStateMachine } from "xstate";
 import type { ZodType } from "zod";
+import { RepriseError } from "../errors.ts";
+import { type BudgetOptions, budgetsOf, type DeadlineOptions, deadlineOf, loopLimitOf } from "./bounds.ts";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
@@ -75,6 +77,12 @@ export interface SagaOptions<
   readonly migrate?: Readonly<Record<number, Migration>>;
   /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
   readonly unwind?: SagaSpec["unwind"];
+  /** How long a run may take; as long as it takes unless given. */
+  readonly deadline?: DeadlineOptions;
+  /** What a run may use, for all runs or by the run's input; nothing is bounded unless given. */
+  readonly budget?: BudgetOptions | ((view: Pick<AttributesView<Input>, "input">) => BudgetOptions);
+  /** The same call (step and input) so often in one run, and a person is asked: 100. `false`: as often as it likes. */
+  readonly loopLimit?: number | false;
 }
 
 /** What `attributes` reads. For a saga made by the builder, `context` is `{ input, results }`. */
@@ -97,6 +105,7 @@ export function defineSaga<Name extends string, Input, Output, Events>(
   context: SagaSpec["context"],
 ): Saga<Name, Input, Output, Events> {
   const findings = optionErrors(name, options);
+  const bounds = boundsOf(name, options);
   // A machine is built from its parts anew: what `setup` was given cannot be bounded afterwards.
   const machine = durableMachine(parts);
   const spec: SagaSpec = Object.freeze({
@@ -111,13 +120,11 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     attributes: (options.attributes ?? null) as SagaSpec["attributes"],
     unwind: options.unwind ?? "reverse",
     pool: options.pool ?? "default",
-    deadline: null,
-    budgets: null,
-    loopLimit: null,
+    ...bounds.spec,
     concurrency: concurrencyOf(options),
     migrations: Object.freeze({ ...options.migrate }),
   });
-  refuseErrors([...findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
+  refuseErrors([...findings, ...bounds.findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
   return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });
 }
 
@@ -145,6 +152,32 @@ function toolErrors(name: string, steps: Readonly<Record<string, StepSpec>>): re
     message: `a tool and another step are called "${tool.name}"`,
     fix: "Give each step a name of its own",
   }));
+}
+
+type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit">;
+
+function boundsOf(
+  name: string,
+  { deadline, budget, loopLimit }: SagaOptions,
+): { readonly spec: Bounds; readonly findings: readonly Finding[] } {
+  const findings: Finding[] = [];
+  const read = <Bound>(bound: () => Bound): Bound | null => {
+    try {
+      return bound();
+    } catch (error) {
+      if (!(error instanceof RepriseError)) throw error;
+      const where = { level: "error", code: "BOUND", saga: String(name), state: null, step: null } as const;
+      findings.push({ ...where, message: error.message, fix: "Mend the value" });
+      return null;
+    }
+  };
+  const spec = {
+    deadline: read(() => deadlineOf(deadline)),
+    // A function of the run's input is typed by the saga's own schema; here it is erased.
+    budgets: read(() => budgetsOf(budget as Parameters<typeof budgetsOf>[0])),
+    loopLimit: read(() => loopLimitOf(loopLimit)),
+  };
+  return { spec, findings };
 }
 
 function optionErrors(name: string, options: SagaOptions): readonly Finding[] {

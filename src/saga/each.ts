@@ -36,7 +36,7 @@ type Batch = ActionContext<readonly Json[], unknown, Uses>;
 export function eachStep(saga: string, item: Step, { size = 50, concurrency = 1, as }: EachOptions): Step {
   const name = as ?? `${item.spec.name}Each`;
   refuseErrors(boundFindings({ saga, step: name }, { size, concurrency }));
-  return step(name, {
+  const batch: Step = step(name, {
     effect: "none",
     input: z.array(z.json()).check(({ value, issues }) => {
       for (const [at, input] of value.entries()) {
@@ -51,6 +51,7 @@ export function eachStep(saga: string, item: Step, { size = 50, concurrency = 1,
     // What tools answer is JSON; a schema of JSON asks for arrays that may be changed.
     action: (context) => work(context, { size, concurrency }) as Promise<never>,
   }) as Step;
+  return Object.assign(batch, { spec: Object.freeze({ ...batch.spec, isBatch: true as const }) });
 }
 
 async function work(

@@ -1,6 +1,13 @@
 /** The door of the room: what users declare, and the erased shapes by which core and engine read it. */
 
 export { type ApprovalOptions, type Approved, approval } from "./approval.ts";
+export {
+  type BudgetLimits,
+  type BudgetOptions,
+  budgetNameProblem,
+  countedBudgets,
+  type DeadlineOptions,
+} from "./bounds.ts";
 export type { Build, Line, View } from "./builder.ts";
 export { type Classification, classifyHttp } from "./classify.ts";
 export {
@@ -59,8 +66,10 @@ export type {
   RetryPolicy,
   RunIdentity,
   SagaSpec,
+  Spend,
   StepLog,
   StepSpec,
+  Uses,
 } from "./spec.ts";
 export { isStep, type Step, type StepFunction, step, stepsFor } from "./step.ts";
 export type { CompensateOptions, StepOptions } from "./step-options.ts";

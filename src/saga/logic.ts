@@ -64,6 +64,8 @@ function unguardedContext(spec: StepSpec, input: unknown, signal: AbortSignal): 
     services: undefined,
     progress: forgetful(),
     tools: unguardedTools(spec, signal),
+    spend: () => Promise.resolve(),
+    budget: () => null,
   };
 }
 

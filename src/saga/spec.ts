@@ -62,7 +62,22 @@ export interface ActionContext<Input = unknown, Services = unknown, Uses = Recor
   readonly tools: Tools<Uses>;
   /** Of a step that works through many items. Not on a named queue, whose worker may not write: `set` rejects there. */
   readonly progress: Progress;
+  /**
+   * Says what was used, by name of the budget, in your units; resolved, it is on record. With a `key` it is counted once,
+   * although the action is made again; without one each time, since it was used each time. Not on a named queue.
+   *
+   * @throws RepriseError BUDGET_EXHAUSTED when it is counted and the hard limit is passed (stop: nothing more is granted),
+   * LEASE_LOST when another worker has the run, INPUT_INVALID.
+   */
+  readonly spend: Spend;
+  /** What is left of a budget up to its hard limit, 0 at the least; `null`: it has none. */
+  readonly budget: (name: string) => number | null;
 }
+
+/** What a step has used: by name of the budget, amounts from 0. */
+export type Uses = Readonly<Record<string, number>>;
+
+export type Spend = (uses: Uses, options?: { readonly key?: Json }) => Promise<void>;
 
 /** Received by a probe: `operationId` is that of the action (or of the compensation, for a compensation's probe). */
 export interface ProbeContext<Input = unknown, Services = unknown> extends CallContext<Services> {
@@ -182,6 +197,8 @@ export interface StepSpec extends CallSpec {
   readonly intent: ((view: { readonly input: unknown }) => unknown) | null;
   /** The steps that its action may call as tools, by the name under which it does. */
   readonly uses: Readonly<Record<string, StepSpec>>;
+  /** Its tool calls are the items of a list: as many of the same as the list says, which is no loop. */
+  readonly isBatch?: true;
 }
 
 /** A run where it stands, as a migration is given it and gives it back. */

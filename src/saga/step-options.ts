@@ -87,6 +87,10 @@ interface CommonOptions<In extends ZodType, Out extends OutputSchema, Services, 
    * of the input that gives such options, or `false` where nobody needs to be asked. The run waits for them without a worker.
    */
   readonly approve?: NoInfer<Gate<z.output<In>>>;
+  /** It is to be over so long after it was asked for, with all attempts and waits; as long as it takes unless given. */
+  readonly deadline?: Duration;
+  /** What then: the machine is told of a failure of the kind `deadline` (`fail`, default), or a person is asked. */
+  readonly onDeadline?: "fail" | "review";
 }
 
 /** Nothing changes outside, so there is nothing to undo. */

@@ -6,6 +6,7 @@
 import type { PromiseActorLogic } from "xstate";
 import type { ZodType, z } from "zod";
 import { RepriseError } from "../errors.ts";
+import { positiveMs } from "./bounds.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { approvalSpec, type Gate, gateProblems } from "./gate.ts";
@@ -77,7 +78,7 @@ export function isStep(value: unknown): value is Step {
 type ErasedOptions = Partial<
   Omit<StepSpec, "input" | "output" | "retry" | "probe" | "uses" | "kind" | "approval" | "child" | "deadlineMs">
 > &
-  Pick<StepOptions<ZodType, ZodType>, "input" | "output" | "retry" | "timeout" | "keyTtl" | "lateness"> & {
+  Pick<StepOptions<ZodType, ZodType>, "input" | "output" | "retry" | "timeout" | "keyTtl" | "lateness" | "deadline"> & {
     readonly probe?: NonNullable<StepSpec["probe"]>;
     readonly uses?: Readonly<Record<string, unknown>>;
     readonly compensate?: CompensationSpec["run"] | ErasedCompensation;
@@ -115,6 +116,7 @@ export function makeStep<Name extends string, Input, Output>(
 type Say = (code: string, message: string, fix: string) => void;
 
 const effectClasses: readonly unknown[] = ["none", "idempotent", "keyed", "once"] satisfies readonly EffectClass[];
+const deadlinePolicies: readonly unknown[] = [undefined, "fail", "review"];
 const effectFix = 'State one of "none", "idempotent", "keyed", "once": what happens if it is called again';
 
 function judgeShape(name: unknown, options: ErasedOptions, say: Say): void {
@@ -126,6 +128,9 @@ function judgeShape(name: unknown, options: ErasedOptions, say: Say): void {
   }
   if (!effectClasses.includes(options.effect)) say("EFFECT_MISSING", "effect is not stated", effectFix);
   if (typeof options.action !== "function") say("ACTION_MISSING", "it has no action", "Give it an action function");
+  if (!deadlinePolicies.includes(options.onDeadline)) {
+    say("DEADLINE", `onDeadline is ${JSON.stringify(options.onDeadline)}`, 'Write "fail" or "review"');
+  }
   if (options.queue !== undefined && poolProblem(options.queue) !== null) {
     say("QUEUE_NAME", `the queue name ${poolProblem(options.queue)}`, "Rename the queue");
   }
@@ -236,8 +241,8 @@ function specOf<Name extends string>(
     kind,
     approval: options.approve === undefined ? null : approvalSpec(name, options.approve, options.form, kind),
     child: null,
-    deadlineMs: null,
-    onDeadline: "fail",
+    deadlineMs: options.deadline === undefined ? null : positiveMs(options.deadline, "deadline"),
+    onDeadline: options.onDeadline ?? "fail",
   };
 }
 

@@ -97,11 +97,13 @@ export interface SharedKeys {
   readonly sagas: string;
   /** What each owner serves. */
   readonly serves: string;
+  /** Sagas whose runs nobody drives. */
+  readonly paused: string;
 }
 
 export function sharedKeys(namespace: string): SharedKeys {
   const tag = `{reprise:${namespace}}:`;
-  return { meta: `${tag}meta`, sagas: `${tag}sagas`, serves: `${tag}serves` };
+  return { meta: `${tag}meta`, sagas: `${tag}sagas`, serves: `${tag}serves`, paused: `${tag}paused` };
 }
 
 /** Names of the keys of one shard that belong to no run. `prefix` stands before every other name. */
@@ -115,6 +117,8 @@ export interface ShardKeys {
   readonly suspects: string;
   /** Structures that runs were ever started in. */
   readonly structures: string;
+  /** Sagas of which runs were put on the shelf. */
+  readonly shelves: string;
   readonly barrier: string;
   readonly channel: string;
 }
@@ -130,6 +134,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     owners: `${prefix}owners`,
     suspects: `${prefix}suspects`,
     structures: `${prefix}structures`,
+    shelves: `${prefix}shelves`,
     barrier: `${prefix}barrier`,
     channel: `${prefix}moved`,
   };

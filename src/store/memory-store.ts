@@ -18,6 +18,7 @@ import {
   type MoveListener,
   type OwnerRef,
   openListing,
+  type PausedSaga,
   type PermitCommand,
   type PublishIntentCommand,
   type PutPlanCommand,
@@ -57,6 +58,7 @@ import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
+import { shelve, unshelve } from "./memory/shelf.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
 
 export interface MemoryStoreOptions {
@@ -86,6 +88,7 @@ class MemoryStore implements Store {
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
   readonly #schedules: KeptSchedules = new Map();
+  readonly #paused = new Map<string, PausedSaga>();
   readonly #serves = new Map<string, readonly string[]>();
   readonly #listeners = new Set<MoveListener>();
 
@@ -148,6 +151,30 @@ class MemoryStore implements Store {
 
   async release(lease: LeaseRef, seen: number, due: number | null) {
     return this.#in(this.shardOf(lease.run), (shard, now) => release(shard, lease, seen, due, now));
+  }
+
+  async shelve(lease: LeaseRef, saga: string) {
+    return this.#in(this.shardOf(lease.run), (shard, now) => shelve(shard, lease, saga, now));
+  }
+
+  async unshelve(shard: number, paused: readonly string[], limit: number) {
+    return this.#in(shard, (of, now) => unshelve(of, paused, limit, now));
+  }
+
+  async pauseSaga(paused: Omit<PausedSaga, "at">): Promise<PausedSaga> {
+    const counts = this.#paused.get(paused.saga) ?? { ...paused, at: await this.now() };
+    this.#paused.set(paused.saga, counts);
+    return counts;
+  }
+
+  async resumeSaga(saga: string): Promise<PausedSaga | null> {
+    const paused = this.#paused.get(saga) ?? null;
+    this.#paused.delete(saga);
+    return paused;
+  }
+
+  async pausedSagas(): Promise<readonly PausedSaga[]> {
+    return [...this.#paused.values()];
   }
 
   async send(command: SendCommand) {

@@ -18,6 +18,7 @@ import type {
   ListQuery,
   MoveListener,
   OwnerRef,
+  PausedSaga,
   PermitCommand,
   PublishIntentCommand,
   PutPlanCommand,
@@ -44,6 +45,7 @@ import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts"
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
+import { pausedSagas, pauseSaga, resumeSaga, shelve, unshelve } from "./redis/shelf.ts";
 import { askTurn, giveTurn } from "./redis/turns.ts";
 import { Watch } from "./redis/watch.ts";
 import { Wire } from "./redis/wire.ts";
@@ -182,6 +184,26 @@ class RedisStore implements Store {
 
   async setAside(lease: LeaseRef, due: number, why: string) {
     return await setAside(this.#parts().wire, lease, due, why);
+  }
+
+  async shelve(lease: LeaseRef, saga: string) {
+    return await shelve(this.#parts().wire, lease, saga);
+  }
+
+  async unshelve(shard: number, paused: readonly string[], limit: number) {
+    return await unshelve(this.#parts().wire, shard, paused, limit);
+  }
+
+  async pauseSaga(paused: Omit<PausedSaga, "at">) {
+    return await pauseSaga(this.#parts().wire, this.#keys.paused, paused);
+  }
+
+  async resumeSaga(saga: string) {
+    return await resumeSaga(this.#parts().wire, this.#keys.paused, saga);
+  }
+
+  async pausedSagas() {
+    return await pausedSagas(this.#parts().wire, this.#keys.paused);
   }
 
   async send(command: SendCommand) {

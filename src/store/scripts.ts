@@ -28,6 +28,8 @@ const parts = {
   renew: ["due", "lease"],
   release: ["due", "lease", "inbox"],
   set_aside: ["due", "lease"],
+  shelve: ["due"],
+  unshelve: ["due"],
   send: ["due"],
   due: ["due", "lease"],
   permit: ["due", "lease"],

@@ -10,6 +10,12 @@ export function gateOf(slot: string): string | null {
   return match === null ? null : match[0];
 }
 
+/** Slots whose entry makes one in this slot pointless: a cancel that is no harder than the one that is there. */
+export function rivalsOf(slot: string): readonly string[] {
+  if (slot === "cancel") return ["cancel:stop", "cancel:kill"];
+  return slot === "cancel:stop" ? ["cancel:kill"] : [];
+}
+
 /** May it be sent to a run that has ended? It makes such a run acquirable again. */
 export function reopens(slot: string): boolean {
   return /^(?:undo|late)(?::|$)/.test(slot);

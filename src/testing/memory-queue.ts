@@ -53,6 +53,9 @@ export function memoryQueue(options: { readonly clock: Clock }): MemoryQueue {
       offer: async (jobs) => {
         for (const step of jobs) queue.add(`step ${step.queue}`, stepId(step), step.priority, { step });
       },
+      pauseQueue: async (name) => queue.pause(`step ${name}`, true),
+      resumeQueue: async (name) => queue.pause(`step ${name}`, false),
+      isQueuePaused: async (name) => queue.isPaused(`step ${name}`),
       close: async () => undefined,
     },
     consumers: (wanted) => queue.consumer(wanted),
@@ -73,6 +76,7 @@ class Queue {
   readonly #clock: Clock;
   readonly #ids = new Set<string>();
   readonly #waiting: Job[] = [];
+  readonly #paused = new Set<string>();
   readonly #readers = new Map<Consumer, readonly Reader[]>();
   #order = 0;
   #pumping = false;
@@ -92,6 +96,16 @@ class Queue {
 
   size(): number {
     return this.#ids.size;
+  }
+
+  pause(queue: string, paused: boolean): void {
+    if (paused) this.#paused.add(queue);
+    else this.#paused.delete(queue);
+    this.#pumpSoon();
+  }
+
+  isPaused(queue: string): boolean {
+    return this.#paused.has(queue);
   }
 
   consumer(options: ConsumerOptions): Consumer {
@@ -133,7 +147,7 @@ class Queue {
   }
 
   #feed(reader: Reader): void {
-    while (reader.open && reader.active.size < reader.concurrency) {
+    while (reader.open && !this.isPaused(reader.queue) && reader.active.size < reader.concurrency) {
       const job = this.#next(reader.queue);
       if (job === null) return;
       reader.active.add(job);

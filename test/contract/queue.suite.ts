@@ -224,4 +224,27 @@ export function queueSuite(makeBench: () => Promise<QueueBench>): void {
     await bench.wakeUps.close();
     await bench.wakeUps.close();
   });
+
+  test("a paused queue of steps hands nothing over, loses nothing, and goes on when it is resumed", async () => {
+    const bench = await makeBench();
+    const seen: string[] = [];
+    const onStep = async (job: StepJob) => void seen.push(job.run.id);
+    await bench.wakeUps.pauseQueue("gpu");
+    await bench.wakeUps.pauseQueue("gpu");
+    expect(await bench.wakeUps.isQueuePaused("gpu")).toBe(true);
+    expect(await bench.wakeUps.isQueuePaused("cpu")).toBe(false);
+    await bench.wakeUps.offer([stepJob("a"), stepJob("b", { priority: 3 })]);
+    const queues = ["gpu", "cpu"].map((name) => ({ name, concurrency: 5 }));
+    await consumerOf(bench, { queues, onStep }).start();
+    await bench.wakeUps.offer([stepJob("c"), stepJob("other", { queue: "cpu" })]);
+    await bench.until(() => seen.length > 0);
+    await bench.quiet();
+    expect(seen).toEqual(["other"]);
+    await bench.wakeUps.resumeQueue("gpu");
+    await bench.wakeUps.resumeQueue("gpu");
+    expect(await bench.wakeUps.isQueuePaused("gpu")).toBe(false);
+    await bench.until(() => seen.length === 4);
+    await bench.quiet();
+    expect(seen.toSorted()).toEqual(["a", "b", "c", "other"]);
+  });
 }

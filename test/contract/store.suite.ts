@@ -17,6 +17,7 @@ import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
 import { scheduleContract } from "./suite/schedules.ts";
 import { sharedContract } from "./suite/shared.ts";
+import { shelfContract } from "./suite/shelf.ts";
 import { turnContract } from "./suite/turns.ts";
 
 const parts = {
@@ -31,6 +32,7 @@ const parts = {
   plans: planContract,
   turns: turnContract,
   schedules: scheduleContract,
+  shelves: shelfContract,
   listings: listingContract,
   "shared listings": sharedContract,
 } as const;

@@ -82,6 +82,7 @@ export class SimProcess {
 
   wakeUps(wakeUps: WakeUps): WakeUps {
     return {
+      ...wakeUps,
       wake: (wakes) => this.#request("wake", () => wakeUps.wake(wakes)) as Promise<void>,
       offer: (jobs) => this.#request("offer", () => wakeUps.offer(jobs)) as Promise<void>,
       close: () => Promise.resolve(),

@@ -14,6 +14,7 @@ import {
   ok,
   type Play,
   probeNow,
+  raise,
   refused,
   refusedMaybe,
   resolveAbsent,
@@ -51,7 +52,7 @@ const commands: Readonly<Record<Verb, readonly VerbCommand[]>> = {
   discard: [discard],
   rewind: [rewind("played.work"), rewind("played.more", true), rewind("nowhere"), rewind("played.side.left.x")],
   compensate: [compensate],
-  raise: [],
+  raise: [raise("steps", 12), raise("money", 40), raise("time", 1e9), raise("money", 0), raise("nothing", 5)],
   close: [close],
 };
 
@@ -74,7 +75,7 @@ export const happenings: readonly Happening[] = [
     if (play.held) play.stop();
   },
   (play, a) => {
-    if (!hasEnded(play.status) && a % 3 === 0) play.cancel();
+    if (!hasEnded(play.status) && a % 3 === 0) cancel(play, a);
   },
   (play) => {
     if (!hasEnded(play.status)) play.run.record.paused ? play.resume() : play.pause();
@@ -89,6 +90,7 @@ export const happenings: readonly Happening[] = [
   remote,
   askTool,
   askTool,
+  spend,
   (play) => {
     if (play.held) play.tick();
     else play.acquire();
@@ -102,6 +104,24 @@ export function answerOne(play: Play, a: number, b: number): void {
   const name = play.nameOf(order);
   if (order.kind === "probe") play.probe(name.slice("probe ".length), pick(answers, b));
   else play.answer(name, pick(results, b));
+}
+
+/** As the store lets them through: once each, and none that is no harder than one that is there. */
+function cancel(play: Play, a: number): void {
+  const mode = pick(["compensate", "compensate", "stop", "kill"] as const, a);
+  const harder = { compensate: ["compensate", "stop", "kill"], stop: ["stop", "kill"], kill: ["kill"] } as const;
+  const modes = play.taken().flatMap((taken) => {
+    return taken.what === "control" && taken.control === "cancel" ? [taken.mode ?? "compensate"] : [];
+  });
+  if (!harder[mode].some((each) => modes.includes(each))) play.cancel("not wanted", mode);
+}
+
+/** An action that is out says what it has used. */
+function spend(play: Play, a: number, b: number): void {
+  const orders = [...play.inFlight.values()].filter(({ kind }) => kind === "action");
+  if (orders.length === 0 || !play.held) return;
+  const { seq, send } = pick(orders, a);
+  play.step({ type: "spend", seq, send, uses: { money: b % 5 }, key: b % 3 });
 }
 
 function late(play: Play, a: number, b: number): void {

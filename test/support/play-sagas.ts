@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly intent?: (view: { readonly input: unknown }) => unknown;
   readonly uses?: Readonly<Record<string, Step>>;
   readonly approve?: unknown;
+  readonly deadline?: string;
+  readonly onDeadline?: "fail" | "review";
 }
 
 const unheard = () => Promise.reject(new Error("core never calls it"));
@@ -63,6 +65,10 @@ export interface PlayedOptions {
   readonly attributes?: (view: never) => unknown;
   /** By its input's `customer`, so many at once. */
   readonly concurrency?: unknown;
+  readonly deadline?: Readonly<Record<string, unknown>>;
+  readonly budget?: Readonly<Record<string, unknown>> | ((view: { readonly input: unknown }) => unknown);
+  /** As often as it likes unless given. */
+  readonly loopLimit?: number;
   /** Adds the action `keep`: the event's error, output or payload goes to `context.seen`. */
   readonly keep?: boolean;
   /** 1 unless given. */
@@ -71,23 +77,13 @@ export interface PlayedOptions {
   readonly input?: z.ZodType;
 }
 
-function optionsOf({
-  events = [],
-  unwind,
-  attributes,
-  concurrency,
-  version = 1,
-  migrate,
-  input,
-}: PlayedOptions): never {
+function optionsOf({ events = [], loopLimit = 0, version = 1, input, keep: _, ...rest }: PlayedOptions): never {
   const whole = {
     version,
     input: input ?? z.json(),
     events: Object.fromEntries(events.map((event) => [event, z.looseObject({})])),
-    ...(migrate === undefined ? {} : { migrate }),
-    ...(unwind === undefined ? {} : { unwind }),
-    ...(attributes === undefined ? {} : { attributes }),
-    ...(concurrency === undefined ? {} : { concurrency }),
+    loopLimit: loopLimit === 0 ? false : loopLimit,
+    ...rest,
   };
   // The options are put together at run time; `saga` judges them.
   return whole as never;

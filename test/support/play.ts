@@ -95,6 +95,7 @@ export class Play {
   readonly #settings: DecideInput["settings"];
   readonly #watch: (() => void) | undefined;
   readonly #witness = new Witness();
+  readonly #answered = new Set<ToolAsk>();
   #stopping = false;
   #asks = 0;
   #position = 0;
@@ -245,7 +246,10 @@ export class Play {
 
   /** An action that is out waits only for what somebody goes on with. */
   #lookAtAsk(ask: ToolAsk): void {
-    if (this.inFlight.get(`action:${ask.parent}`)?.send !== ask.send || this.toolAnswer(ask).is !== "pending") return;
+    if (this.#answered.has(ask)) return;
+    // An action is answered once: one that was suspended does not wait any more, whatever comes.
+    if (this.toolAnswer(ask).is !== "pending") return void this.#answered.add(ask);
+    if (this.inFlight.get(`action:${ask.parent}`)?.send !== ask.send) return;
     const isOpen = this.run.rows.some(({ tool, told }) => tool?.parent === ask.parent && told === null);
     if (!isOpen) throw new Error(`row ${ask.parent} waits for a tool that nobody goes on with`);
   }
@@ -354,6 +358,11 @@ export class Play {
     const { seq } = this.row(step);
     return this.send(`intent:${seq}:1:${became}`, { type: "intent", seq, owner, became });
   }
+  /** An action says what it has used. */
+  spend(step: string, uses: Readonly<Record<string, number>>, key: Json = null): Decision {
+    const { seq, call } = this.row(step);
+    return this.step({ type: "spend", seq, send: call.send, uses, key });
+  }
   /** An action asks for a tool. */
   ask(parent: string, tool: string, more: Partial<ToolAsk> = {}, occurrence = 1): ToolAsk {
     const { seq, call } = this.row(parent, occurrence);
@@ -368,8 +377,8 @@ export class Play {
       input: {},
       ...more,
     };
-    this.step({ type: "tool", ...ask });
     this.asks.push(ask);
+    this.step({ type: "tool", ...ask });
     return ask;
   }
   /** What the action is answered now. */
@@ -424,8 +433,8 @@ export class Play {
   event(type: string, payload: Json = {}, id = `e${this.#position}`): Decision {
     return this.send(`event:${id}`, { type: "event", event: type, payload });
   }
-  cancel(reason = "not wanted"): Decision {
-    return this.send("cancel", { type: "cancel", mode: "compensate", reason });
+  cancel(reason = "not wanted", mode: "compensate" | "stop" | "kill" = "compensate"): Decision {
+    return this.send(mode === "compensate" ? "cancel" : `cancel:${mode}`, { type: "cancel", mode, reason });
   }
   pause(): Decision {
     return this.send(`control:p${this.#position}`, { type: "control", control: "pause", reason: "look" });
@@ -519,6 +528,7 @@ export const probeNow: VerbCommand = { verb: "probe" };
 export const compensate: VerbCommand = { verb: "compensate", reason: "no use" };
 export const discard: VerbCommand = { verb: "discard", reason: "faulty" };
 export const rewind = (to: string, despite = false): VerbCommand => ({ verb: "rewind", to, reason: "back", despite });
+export const raise = (budget: string, to: number): VerbCommand => ({ verb: "raise", budget, to, reason: "worth it" });
 export const skip: VerbCommand = { verb: "skip", reason: "by hand" };
 export const close: VerbCommand = { verb: "close", reason: "enough" };
 

@@ -67,6 +67,18 @@ describe("a fork of a line", () => {
     expectExplained(next);
   });
 
+  test("asks for its first step with all its time, and nothing of it used", () => {
+    const play = new Play(line([call("a", { deadline: "60s" }), call("b")]));
+    play.spend("a", { money: 3 }, "one");
+    play.answer("a", ok());
+    play.answer("b", ok());
+    play.advance(100_000);
+    const next = forked(play, 1);
+    expect(next.row("a")).toMatchObject({ dueBy: next.now + 60_000 });
+    next.spend("a", { money: 3 }, "one");
+    expect(next.run.record.budgets["money"]?.used).toBe(3);
+  });
+
   test("that fails undoes its own effects and none of the other run's", () => {
     const next = forked(completed({}, {}, {}), 2);
     next.answer("b", ok());

@@ -56,6 +56,34 @@ const sagas: Readonly<Record<string, () => Saga>> = {
       ],
       { events: ["GO"] },
     ),
+  "bounded in every way": () =>
+    played(
+      {
+        initial: "one",
+        states: {
+          one: { invoke: { src: "a", onDone: "two", onError: "two" }, on: { GO: "one" } },
+          two: { invoke: { src: "agent", onDone: "three" }, on: { GO: "one" } },
+          three: { invoke: { src: "b", onDone: "end" }, on: { GO: "one" } },
+          end: { type: "final" },
+        },
+      },
+      [
+        call("a", { probe: true, deadline: "45s", retry: { attempts: 9 }, onDeadline: "review" }),
+        call("agent", { effect: "none", uses: tools, deadline: "20s" }),
+        call("b", { effect: "once", queue: "gpu", deadline: "50s" }),
+      ],
+      {
+        events: ["GO"],
+        loopLimit: 2,
+        deadline: { after: "200s" },
+        budget: {
+          steps: { soft: 3, hard: 4 },
+          toolCalls: { hard: 2 },
+          money: { hard: 20 },
+          time: { soft: "60s", hard: "150s" },
+        },
+      },
+    ),
   "a line of every class": () =>
     line([
       call("a", { effect: "idempotent" }),

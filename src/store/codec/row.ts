@@ -109,6 +109,8 @@ const row = shapeOf<Omit<Row, "seq">>({
   },
   child: { short: "ch", usual: nothing },
   dueBy: { short: "db", usual: nothing },
+  repeat: { short: "rp", optional: true },
+  spent: { short: "sk", optional: true },
   progress: { short: "pg", usual: nothing },
   unusable: { short: "un", usual: no },
   abandoned: { short: "ab", usual: no },

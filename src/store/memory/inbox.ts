@@ -10,8 +10,8 @@ import {
 import { inboxFull } from "../checks.ts";
 import { memberOf } from "../keys.ts";
 import { maxEntriesWaiting } from "../limits.ts";
-import { gateOf, isBounded, offerOf, offerTag, reopens } from "../slots.ts";
-import { type Cell, isHeld } from "./cell.ts";
+import { gateOf, isBounded, offerOf, offerTag, reopens, rivalsOf } from "../slots.ts";
+import { type Cell, isHeld, type Winner } from "./cell.ts";
 import { bringForward, handOut, type Shard } from "./shard.ts";
 
 export function send(shard: Shard, command: SendCommand, now: number): SendAnswer {
@@ -27,15 +27,21 @@ export function send(shard: Shard, command: SendCommand, now: number): SendAnswe
 }
 
 function slotRefused(cell: Cell, { slot, commandId }: SendCommand): SendAnswer | null {
-  const winner = cell.run.inbox.find((entry) => entry.slot === slot) ?? cell.slots.get(slot);
-  if (winner?.commandId === commandId) return { answer: "DUP" };
-  if (winner !== undefined) return { answer: "TAKEN", by: winner.by, commandId: winner.commandId };
+  if (winnerOf(cell, slot)?.commandId === commandId) return { answer: "DUP" };
+  for (const taken of [slot, ...rivalsOf(slot)]) {
+    const winner = winnerOf(cell, taken);
+    if (winner !== undefined) return { answer: "TAKEN", by: winner.by, commandId: winner.commandId, slot: taken };
+  }
   const { status } = cell.run.record;
   if (hasEnded(status) && !reopens(slot)) return { answer: "ENDED", status };
   const gate = gateOf(slot);
   if (gate !== null && !cell.openSlots.includes(gate)) return { answer: "GONE" };
   if (isBounded(slot) && cell.run.inbox.length >= maxEntriesWaiting) throw inboxFull(cell.member);
   return null;
+}
+
+function winnerOf({ run, slots }: Cell, slot: string): Pick<Winner, "by" | "commandId"> | undefined {
+  return run.inbox.find((entry) => entry.slot === slot) ?? slots.get(slot);
 }
 
 export function permit(shard: Shard, command: PermitCommand, now: number): PermitAnswer {

@@ -29,6 +29,8 @@ export interface Shard {
   readonly owners: Map<string, Registration>;
   readonly suspects: Map<string, string>;
   readonly listings: Map<string, Map<string, number>>;
+  /** Runs of paused sagas, by saga, with when each was put there. */
+  readonly shelves: Map<string, Map<string, number>>;
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
@@ -47,6 +49,7 @@ export function newShard(lane: number): Shard {
     owners: new Map(),
     suspects: new Map(),
     listings: new Map(),
+    shelves: new Map(),
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),
@@ -90,17 +93,18 @@ export function queuedOf(shard: Shard, share: string): number {
 
 /** The lease is given back; the run rests until `due`, or until the first of its permits runs out. */
 export function rest(shard: Shard, cell: Cell, due: number | null): void {
+  layDown(shard, cell);
+  if (due !== null) shard.due.set(cell.member, due);
+  bringForward(shard, cell);
+}
+
+/** The lease is given back, and the run is due to nobody. */
+export function layDown(shard: Shard, cell: Cell): void {
   takeUp(shard, cell);
   if (cell.lease !== null) shard.held.get(cell.lease.owner)?.delete(cell.member);
   cell.lease = null;
   cell.wanted = undefined;
-  setDue(shard, cell.member, due);
-  bringForward(shard, cell);
-}
-
-function setDue(shard: Shard, member: string, due: number | null): void {
-  if (due === null) shard.due.delete(member);
-  else shard.due.set(member, due);
+  shard.due.delete(cell.member);
 }
 
 /** A run at rest is looked at when the first of its permits runs out. */

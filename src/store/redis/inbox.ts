@@ -2,12 +2,12 @@
 import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand, Timed, WakeUp } from "../../core/index.ts";
 import { inboxFull } from "../checks.ts";
 import { decodeRecord, decodeRow, decodeWinner, encodeEntry, statusLetters } from "../codec.ts";
-import { gateOf, isBounded, offerTag, reopens } from "../slots.ts";
+import { gateOf, isBounded, offerTag, reopens, rivalsOf } from "../slots.ts";
 import type { WakeUpReply, Wire } from "./wire.ts";
 
 type SendReply =
   | readonly ["OK", number, position: number, WakeUpReply?]
-  | readonly ["TAKEN", number, winner: string]
+  | readonly ["TAKEN", number, winner: string, slot: string]
   | readonly ["ENDED", number, status: string]
   | readonly ["DUP" | "ABSENT" | "GONE" | "FULL", number];
 
@@ -18,13 +18,14 @@ export async function send(wire: Wire, command: SendCommand): Promise<Timed<Send
   const own = [`${shard.prefix}inbox:${member}`, `${shard.prefix}slots:${member}`];
   const keys = [run, shard.due, shard.clock, shard.queued, ...own];
   const flags = `${isBounded(slot) ? "b" : ""}${reopens(slot) ? "o" : ""}`;
-  const reply = await wire.run<SendReply>("send", keys, [member, slot, commandId, rest, gateOf(slot) ?? "", flags]);
+  const args = [member, slot, commandId, rest, gateOf(slot) ?? "", flags, ...rivalsOf(slot)];
+  const reply = await wire.run<SendReply>("send", keys, args);
   const now = reply[1];
   switch (reply[0]) {
     case "OK":
       return { answer: "OK", position: reply[2], wake: wire.wakeUp(reply[3]), now };
     case "TAKEN":
-      return { answer: "TAKEN", ...decodeWinner(command.run, slot, reply[2]), now };
+      return { answer: "TAKEN", ...decodeWinner(command.run, reply[3], reply[2]), slot: reply[3], now };
     case "ENDED":
       return { answer: "ENDED", status: statusLetters.wordOf(reply[2]), now };
     case "FULL":

@@ -40,6 +40,20 @@ export function inboxContract(current: Current): void {
     expect(answers.map(({ answer }) => answer).sort()).toEqual(["OK", "TAKEN"]);
   });
 
+  test("a cancel that is no harder than the one that is there is TAKEN, and told by whose; a harder one gets in", async () => {
+    const { lease, record } = await held(current.store);
+    const stop = aSend(record, "cancel:stop", { by: "Ann" });
+    await current.store.send(stop);
+    const winner = { answer: "TAKEN", by: "Ann", commandId: stop.commandId, slot: "cancel:stop", now: epochMs };
+    expect(await current.store.send(aSend(record, "cancel", { by: "Bob" }))).toEqual(winner);
+    expect(await current.store.send(aSend(record, "cancel:stop", { by: "Bob" }))).toEqual(winner);
+    expect(await current.store.send(stop)).toMatchObject({ answer: "DUP" });
+    await committed(current.store, lease, record, { consumed: ["cancel:stop"], seen: 1 });
+    expect(await current.store.send(aSend(record, "cancel", { by: "Bob" }))).toEqual(winner);
+    expect(await current.store.send(aSend(record, "cancel:kill"))).toMatchObject({ answer: "OK", position: 2 });
+    expect(await current.store.send(aSend(record, "cancel:stop"))).toMatchObject(winner);
+  });
+
   test("a consumed slot stays taken, its entry is gone, and no position is used twice", async () => {
     const { lease, record } = await held(current.store);
     const first = aSend(record, "event:1", { by: "Ann" });

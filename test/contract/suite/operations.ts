@@ -12,6 +12,8 @@ const slots = [
   "event:1",
   "event:2",
   "cancel",
+  "cancel:stop",
+  "cancel:kill",
   "review:1",
   "wait:1.1:ann",
   "late:1:1",
@@ -77,6 +79,15 @@ export const anOperation = fc.oneof(
       run,
       seen: fc.constantFrom(0, 99),
       dueMs: fc.option(fc.constantFrom(0, 5_000)),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("shelve" as const), run, saga: fc.constantFrom("one", "two") }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("unshelve" as const),
+      paused: fc.subarray(["one", "two"]),
+      limit: fc.constantFrom(1, 2, 100),
     }),
   },
   {
@@ -173,6 +184,12 @@ export class Play {
       case "release": {
         const due = operation.dueMs === null ? null : this.#nowMs + operation.dueMs;
         return (store) => store.release(this.#lease(operation.run), operation.seen, due);
+      }
+      case "shelve":
+        return (store) => store.shelve(this.#lease(operation.run), operation.saga);
+      case "unshelve": {
+        const { paused, limit } = operation;
+        return (store) => Promise.all([store.unshelve(0, paused, limit), store.unshelve(1, paused, limit)]);
       }
       case "send":
         return this.#send(operation);

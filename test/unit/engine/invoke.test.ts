@@ -72,6 +72,8 @@ function setup(
         onOutcome: (fact) => void outcomes.push(fact),
         onLate: (fact) => void late.push(fact),
         onProgress: null,
+        onSpend: null,
+        budgets: () => ({}),
         onTool: null,
       },
     );
