@@ -20,6 +20,7 @@ export type RunView = Pick<
   | "priority"
   | "replays"
   | "replayOf"
+  | "parent"
   | "revision"
   | "createdAt"
   | "startAt"
@@ -35,9 +36,10 @@ export type RunView = Pick<
 
 export function viewOf(record: RunRecord): RunView {
   const { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel } = record;
-  const { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt, snapshot } = record;
+  const { timers, attributes, priority, replays, replayOf, parent, revision, snapshot } = record;
+  const { createdAt, startAt, endedAt } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
-  const when = { timers, attributes, priority, replays, replayOf, revision, createdAt, startAt, endedAt };
+  const when = { timers, attributes, priority, replays, replayOf, parent, revision, createdAt, startAt, endedAt };
   const savepoints = record.savepoints.map((savepoint) => savepoint.state);
   const missing = missingIn(record, []);
   return { ...what, ...when, state: snapshot?.value ?? null, savepoints, missing };

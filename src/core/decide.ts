@@ -7,6 +7,7 @@
  * time always follow from the record.
  */
 import { readAttributes } from "./attributes.ts";
+import { lookedAt } from "./children.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
@@ -71,7 +72,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     replays: input.replays ?? 0,
     replayOf: input.replayOf ?? null,
     savepoints: [],
-    parent: null,
+    parent: input.parent ?? null,
     limit: null,
     budgets: {},
     deadlineAt: null,
@@ -131,6 +132,9 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return takeOver(draft, fact);
     case "result":
       settle(draft, { ...fact, proof: "answer" });
+      return attend(draft, fact.seq);
+    case "child":
+      lookedAt(draft, fact);
       return attend(draft, fact.seq);
     case "probed":
       probed(draft, fact, fact);

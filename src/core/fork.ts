@@ -120,7 +120,7 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   const { effect } = saga.steps[row.step] as StepSpec;
   const blank = { progress: null, output: null, unusable: false, abandoned: false, told: null, undo: null } as const;
   const intent = row.intent === null ? null : newIntent(row.intent.key);
-  return { ...row, ...blank, call: newCall(effect, now), intent, reference: null };
+  return { ...row, ...blank, call: newCall(effect, now), intent, child: null, reference: null };
 }
 
 /** It happened in the other run, which answers for it: to its intent, too. */

@@ -5,12 +5,13 @@
  * Invariants: F1 the machine hears of a failure only when nothing can be left outside. F2 it hears nothing while the run
  * is paused or parked.
  */
+import { workThrough } from "./batches.ts";
 import { askLate, evidenceOf } from "./closing.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
 import { mayTryAgain } from "./find-out.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutExhausted, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
-import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
+import { effectiveClass, hasOutput, isGivenUp, isLastWord, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { overBudget } from "./size.ts";
 import { hasOpenTools } from "./tools.ts";
@@ -29,6 +30,7 @@ export function attend(draft: Draft, seq: number): void {
   if (isParked(draft) || draft.record.paused || askAbout(draft, rowAt(draft, seq))) return;
   expireRepeat(draft, { seq, side: "action" });
   expireRepeat(draft, { seq, side: "undo" });
+  if (stepOf(draft, rowAt(draft, seq)).batch !== undefined) workThrough(draft, seq);
   const row = rowAt(draft, seq);
   if (row.told === null && !row.abandoned) announce(draft, row);
 }
@@ -106,5 +108,5 @@ function turnRound(draft: Draft, row: Row): void {
 
 /** Given up with attempts left: the next one would have come when the other side may have forgotten the key. */
 function wasDueTooLate(draft: Draft, { seq, call }: Row): boolean {
-  return call.error?.kind !== "fail" && mayTryAgain(draft, { seq, side: "action" });
+  return !isLastWord(call) && mayTryAgain(draft, { seq, side: "action" });
 }

@@ -5,6 +5,7 @@
  * waits for a person stops only those it holds back. G3 probes are asked whenever they are due: they change nothing.
  */
 import type { CallSpec } from "../saga/index.ts";
+import { renewChild } from "./children.ts";
 import { claim, needsClaim } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import type { CallOrder } from "./decision.ts";
@@ -44,6 +45,7 @@ function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
 function grant(draft: Draft, row: Row, place: Place): void {
   const { seq, side } = place;
   const { queue } = stepOf(draft, row);
+  if (side === "action") renewChild(draft, row);
   if (side === "action" && needsClaim(row)) return claim(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);
   patchCall(draft, place, sentNow(draft, callAt(draft, place), specOf(draft, row, side)));

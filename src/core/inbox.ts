@@ -5,6 +5,7 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
+import { takeChildWord } from "./children.ts";
 import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
@@ -72,8 +73,9 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return takeIntentWord(draft, entry, body);
     case "event":
       return takeEvent(draft, entry, body.event, body.payload);
-    case "decide":
     case "child":
+      return takeChildWord(draft, entry, body);
+    case "decide":
     case "turn":
     case "migrate":
       return false;

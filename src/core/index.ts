@@ -10,6 +10,8 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
+export { childRef, isChildOf, requestTo, wordToParent } from "./child-run.ts";
+export { type ChildStart, startChild } from "./child-start.ts";
 export {
   type Commit,
   evolve,

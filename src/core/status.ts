@@ -7,8 +7,10 @@ import { waitsForIntent } from "./claims.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
 import { park } from "./reviews.ts";
+import { waitsForChild } from "./rows.ts";
 import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
+import { restsOnTools } from "./tools.ts";
 
 /** Works out what the run has come to. */
 export function conclude(draft: Draft): void {
@@ -31,8 +33,12 @@ export function statusOf(draft: Draft): RunStatus {
   if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
   if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
-  const isAtWork = open.some((seq) => !waitsForIntent(draft, rowAt(draft, seq)));
+  const isAtWork = open.some((seq) => isWorking(draft, rowAt(draft, seq)));
   return isAtWork || record.snapshot === null ? "running" : "waiting";
+}
+
+function isWorking(draft: Draft, row: Row): boolean {
+  return !waitsForIntent(draft, row) && !waitsForChild(row) && !restsOnTools(draft, row);
 }
 
 /** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
@@ -46,6 +52,7 @@ function isOnlyUndoing(rows: readonly Row[], open: readonly number[]): boolean {
 function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
+  if (draft.open.some((seq) => waitsForChild(rowAt(draft, seq)))) return "child";
   if (draft.open.length > 0) return "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
   if (timers.length > 0) return "timer";

@@ -7,11 +7,12 @@
  */
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
 import { MissingArtifact, missingIn, missingInWords } from "./artifacts.ts";
+import { childInWords } from "./child-run.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { fateOfUnknown } from "./owed.ts";
 import { isStuck } from "./reviews.ts";
-import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
+import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side, waitsForChild } from "./rows.ts";
 import type { Call, CallState, LogEntry, Review, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
@@ -156,6 +157,7 @@ function judgeOpen(it: Case): Judgement {
     return { course: "wait", reason: "it is under way, or its worker is gone and the next one judges it" };
   }
   if (call.state === "claiming") return judgeClaim(row);
+  if (waitsForChild(row) && call.state === "planned") return { course: "wait", reason: childInWords(row, side) };
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
   return it.isUnwanted ? judgeUnwanted(it, step) : judgeDoubt(it, step);

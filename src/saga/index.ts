@@ -1,6 +1,7 @@
 /** The door of the room: what users declare, and the erased shapes by which core and engine read it. */
 
 export type { Build, Line, View } from "./builder.ts";
+export { type ChildOptions, child, withChildren } from "./child.ts";
 export { type Classification, classifyHttp } from "./classify.ts";
 export {
   type Attribute,
@@ -10,6 +11,7 @@ export {
   type SagaInput,
   type SagaOptions,
   type SagaOutput,
+  sagaOf,
 } from "./define.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export type { EachOptions } from "./each.ts";

@@ -33,7 +33,9 @@ function sorted<Value>(record: Readonly<Record<string, Value>>, form: (value: Va
 
 function stepStructure(step: StepSpec): Json {
   const tools = Object.values(step.uses).map((tool) => [tool.name, stepStructure(tool)] as const);
-  const effects = { effect: step.effect, undo: step.compensation?.effect ?? null };
+  const { child } = step;
+  const runs = child === null ? {} : { child: `${child.of.name}@${child.of.version}`, detached: child.detached };
+  const effects = { effect: step.effect, undo: step.compensation?.effect ?? null, ...runs };
   return tools.length === 0 ? effects : { ...effects, tools: sorted(Object.fromEntries(tools), (form) => form) };
 }
 
