@@ -59,6 +59,7 @@ describe("a parked run", () => {
         verbs: expect.arrayContaining(["resolve", "close"]),
         review: 1,
         step: "send",
+        parent: null,
         since: expect.any(Number),
         ageMs: expect.any(Number),
       },

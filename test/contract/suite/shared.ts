@@ -76,6 +76,7 @@ export function sharedContract(current: Current): void {
         review,
         revision: 2,
         createdAt: epochMs - 1,
+        parent: null,
         step: null,
         holder: null,
       },
