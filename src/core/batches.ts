@@ -84,7 +84,7 @@ function hasFailed({ told }: Row): boolean {
 
 function failureOf({ step, call, intent }: Row, at: number): Broken {
   const { error } = call;
-  const why = error?.message ?? `${intent?.owner ?? "another call"} has its intent with other arguments`;
+  const why = error?.message ?? `${intent?.owner} has its intent with other arguments`;
   const kind = error?.kind === "child" ? error.kind : "fail";
   return { kind, code: error?.code ?? null, message: `item ${at}: ${step} was not applied: ${why}` };
 }

@@ -113,7 +113,7 @@ function lookNow(draft: Draft, row: Row, place: Place): void {
   const call = callOf(row, place.side);
   if (call?.state === "planned") return patchCall(draft, place, { nextAt: draft.input.now });
   // What a person was asked because it would not go back may be settled.
-  if (row.undo?.state !== "halted" || call?.state !== "not_applied" || call.error?.kind !== "child") return;
+  if (row.undo?.state !== "halted" || call?.state !== "not_applied") return;
   answerReview(draft, place);
   planAgain(draft, place, draft.input.now);
 }

@@ -11,7 +11,7 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export { childRef, isChildOf, requestTo, wordToParent } from "./child-run.ts";
-export { type ChildStart, startChild } from "./child-start.ts";
+export { startChild } from "./child-start.ts";
 export {
   type Commit,
   evolve,

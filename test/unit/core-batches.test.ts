@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { foldLog, verdictOf } from "../../src/core/index.ts";
 import { type Json, saga } from "../../src/saga/index.ts";
-import { done, ok, Play, refused, timedOut } from "../support/play.ts";
+import { done, ok, Play, refused, retry, timedOut } from "../support/play.ts";
 import { completed, failedClean, found, goneBack, ordered } from "../support/play-children.ts";
 import { type CallOptions, call } from "../support/play-sagas.ts";
 
@@ -132,6 +132,18 @@ describe("a batch", () => {
     play.answer("undo ship", done);
     expect([play.status, play.rollback, begun(play)]).toEqual(["cancelled", "complete", [0, 1]]);
     expect(play.row("shipEach").call.state).toBe("withdrawn");
+  });
+
+  test("whose outputs are more than the run may hold is told when somebody has looked", () => {
+    const batch = saga("batch", { version: 1, input: z.array(z.json()) })
+      .each(() => [{}, {}], call("ship"))
+      .build();
+    const play = new Play(batch, { input: [], settings: { maxRunBytes: 300 } });
+    play.answer("ship", ok("x".repeat(90)));
+    play.answer("ship", ok("x".repeat(90)));
+    expect(play.review?.message).toContain("shipEach succeeded");
+    play.verb(retry());
+    expect([play.status, play.row("shipEach").call.state]).toEqual(["needs_review", "succeeded"]);
   });
 
   test("that is paused begins nothing more until it goes on", () => {

@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { childRef, startChild, wordToParent } from "../../src/core/index.ts";
-import type { Saga } from "../../src/saga/index.ts";
+import { z } from "zod";
+import {
+  childRef,
+  explain,
+  fork,
+  isChildOf,
+  momentBefore,
+  planOf,
+  type RunRecord,
+  requestTo,
+  startChild,
+  unwindPreview,
+  wordToParent,
+} from "../../src/core/index.ts";
+import { child, type Saga, type Step, saga } from "../../src/saga/index.ts";
 import { close, done, ok, Play, refused, retry, skip } from "../support/play.ts";
 import {
   audited,
@@ -58,7 +71,7 @@ describe("a child", () => {
       const from = play.now;
       play.advance((play.due ?? 0) - play.now);
       gaps.push(play.now - from);
-      play.looks("order", running);
+      play.looks("order", found("running", { revision: 2 + n }));
     }
     expect(gaps).toEqual([5_000, 5_000, 10_000, 20_000, 40_000, 60_000]);
     expect(play.row("order").call).toMatchObject({ attempt: 0, send: 7 });
@@ -110,10 +123,15 @@ describe("a child", () => {
     const play = waiting();
     const before = play.run;
     play.acquire();
-    play.step({ type: "child", seq: 1, send: 1, side: "action", seen: completed });
-    play.step({ type: "child", seq: 9, send: 1, side: "action", seen: completed });
-    play.step({ type: "child", seq: 1, send: 1, side: "undo", seen: completed });
+    play.step({ type: "child", seq: 1, send: 1, side: "action", seen: failedClean });
+    play.step({ type: "child", seq: 9, send: 1, side: "action", seen: failedClean });
+    play.step({ type: "child", seq: 1, send: 1, side: "undo", seen: failedClean });
     expect(play.row("order")).toEqual(before.rows[0]);
+    play.moved("order");
+    play.step({ type: "child", seq: 1, send: 1, side: "action", seen: failedClean });
+    expect(play.flying()).toEqual(["order"]);
+    play.send("child:99.1", { type: "child", seq: 99, run: "r1.99" });
+    expect(play.run.inbox).toEqual([]);
   });
 });
 
@@ -194,6 +212,9 @@ describe("a child that does not come to a good end", () => {
 describe("going back", () => {
   test("a child that has completed is asked to undo that, and its end is waited for without a lease", () => {
     const play = goingBack();
+    play.moved("order");
+    expect(play.ordered.filter((name) => name === "undo order")).toHaveLength(1);
+    play.looks("undo order", { ...completed, asked: "undo", isPending: true });
     play.looks("undo order", { ...completed, asked: "undo", isPending: true });
     expect([play.held, play.status, play.row("order").undo?.call?.attempt]).toEqual([false, "unwinding", 0]);
     play.moved("order");
@@ -279,6 +300,34 @@ describe("going back", () => {
     expect([play.status, play.rollback]).toEqual(["cancelled", "complete"]);
   });
 
+  test("two children are undone one after the other, the last one first", () => {
+    const second = child(
+      saga("second", { version: 1, input: z.json() })
+        .step(call("pay"), () => ({}))
+        .build(),
+    );
+    const play = new Play(line([ordered, second as Step, call("ship")]));
+    play.looks("order", completed);
+    play.looks("second", completed);
+    play.answer("ship", refused());
+    expect(play.flying()).toEqual(["undo second"]);
+    play.looks("undo second", goneBack);
+    expect(play.flying()).toEqual(["undo order"]);
+  });
+
+  test("children that an action has started as tools are undone one after the other", () => {
+    const agent = call("agent", { effect: "none", uses: { order: ordered } });
+    const play = new Play(line([agent, call("ship")]));
+    for (const key of [1, 2]) play.ask("agent", "order", { key });
+    for (const _ of [1, 2]) play.looks("order", completed);
+    play.answer("agent", ok());
+    play.answer("ship", refused());
+    expect(play.flying()).toEqual(["undo order"]);
+    play.looks("undo order", goneBack);
+    play.looks("undo order", goneBack);
+    expect([play.status, play.rollback]).toEqual(["failed", "complete"]);
+  });
+
   test("a run that is stopped takes a child that has ended for stopped, whatever it has left", () => {
     const play = waiting();
     play.send("cancel", { type: "cancel", mode: "stop", reason: "enough" });
@@ -327,6 +376,107 @@ describe("a child that is detached", () => {
     play.answer("ship", refused());
     expect([play.status, play.rollback, play.ordered]).toEqual(["failed", "not_applicable", ["audit", "ship"]]);
     expect(play.row("audit").undo).toMatchObject({ state: "kept", reason: expect.stringContaining("detached") });
+  });
+});
+
+describe("what is said of it", () => {
+  const judged = (play: Play) => ({ namespace: "ns", ...play.run, machine: play.machine, now: play.now });
+
+  test("is in the explanation: those that wait for a person first, a few by name", () => {
+    const play = new Play(
+      saga("many", { version: 1, input: z.json() })
+        .each(() => [{}, {}, {}, {}, {}], ordered, { concurrency: 5 })
+        .build(),
+    );
+    for (const seq of [2, 3, 4, 5]) play.looks("order", found("running", { run: `r1.${seq}` }));
+    play.looks("order", { ...parked, child: { ...parked.child, run: "r1.6" } });
+    const { text } = explain(judged(play)).where;
+    expect(text).toMatch(
+      /waits for child: run r1\.6 is parked for a person: pay may have happened \(row 6\); run r1\.2 is/,
+    );
+    expect(text).toMatch(/; and 2 more$/);
+    expect(explain(judged(play)).attempted.map(({ known }) => known)).toContain("may have happened");
+  });
+
+  test("is how far it has come while it goes back", () => {
+    const play = goingBack();
+    play.looks("undo order", { is: "unreached", why: "away" });
+    expect(explain(judged(play)).where.text).toContain("run r1.1 goes back; it is completed");
+    const unknown = ordering();
+    unknown.cancel();
+    unknown.takeOver();
+    unknown.looks("undo order", { is: "unreached", why: "away" });
+    expect(explain(judged(unknown)).where.text).toContain("could not be asked yet");
+  });
+
+  test("is what undoing it, and replaying it, would do", () => {
+    const play = waiting();
+    expect(unwindPreview(judged(play))?.steps).toMatchObject([
+      { course: "compensate", reason: "run r1.1 is running, and is cancelled" },
+    ]);
+    play.moved("order");
+    play.looks("order", completed);
+    play.answer("ship", ok());
+    expect(unwindPreview(judged(play))?.steps).toMatchObject([{ course: "compensate" }, { course: "compensate" }]);
+    const wish = { mode: "new_run", id: "again", input: null } as const;
+    const plan = planOf({ judged: judged(play), wish, id: "p", expiresAt: play.now + 1 });
+    expect([plan.safe, plan.unsafe[0]]).toEqual([
+      false,
+      "order (row 1) is run r1.1, which is completed: the new run starts another one",
+    ]);
+  });
+
+  test("a fork uses its result, and starts no other; one that the machine still waits for is started anew", () => {
+    const play = ordering();
+    play.looks("order", completed);
+    play.answer("ship", refused());
+    const at = (seq: number) => {
+      const moment = momentBefore({ ...judged(play), log: play.log }, play.machine, seq);
+      if (!moment.ok) throw new Error(moment.problem);
+      const made = { judged: judged(play), machine: play.machine, moment, id: "f1", now: play.now };
+      return fork({ ...made, plan: "p", by: "ann", reason: "again" });
+    };
+    const later = at(2);
+    expect(later.rows[0]).toMatchObject({ call: { state: "reused" }, child: { run: "r1.1" }, undo: { state: "kept" } });
+    expect(later.record.open).toEqual([2]);
+    expect(at(1).rows).toMatchObject([{ call: { state: "planned", send: 0 }, child: null }]);
+  });
+});
+
+describe("what it is asked", () => {
+  const parent = new Play(line([ordered])).run.record;
+  const record = { ...parent, id: "r1.1", parent: { run: "r1", seq: 1, detached: false } };
+  const cancelled = { ...parent, cancel: { mode: "kill", reason: "now", by: "ann", at: 1 } } as const;
+
+  test.each<[string, Partial<RunRecord>, RunRecord, string | null]>([
+    ["that runs", { status: "running" }, parent, "cancel"],
+    ["that is parked", { status: "needs_review" }, parent, "cancel"],
+    ["of a parent that is killed", { status: "waiting" }, cancelled, "cancel:kill"],
+    ["that has completed", { status: "completed" }, parent, "undo:parent"],
+    ["that has failed and left nothing", { status: "failed", rollback: "complete" }, parent, null],
+    ["that has failed in part", { status: "failed", rollback: "partial" }, parent, "undo:parent"],
+    ["that was cancelled", { status: "cancelled", rollback: "partial" }, parent, null],
+  ])("of one %s", (_words, more, by, slot) => {
+    expect(requestTo({ ...record, ...more }, by)?.slot ?? null).toBe(slot);
+  });
+
+  test("says why", () => {
+    const cause = { kind: "cancelled", step: null, message: "not wanted", reference: null } as const;
+    const said = requestTo({ ...record, status: "running" }, { ...parent, cause })?.body;
+    expect(said).toMatchObject({ mode: "compensate", reason: "run r1, which started it, goes back: not wanted" });
+    expect(requestTo({ ...record, status: "running" }, parent)?.body).toMatchObject({
+      reason: expect.stringContaining("went on without it"),
+    });
+  });
+
+  test("nobody else's run is asked", () => {
+    const mine = { run: parent, seq: 1, of: { name: "line", version: 1 } };
+    expect(isChildOf(record, mine)).toBe(true);
+    expect(isChildOf(record, { ...mine, of: { name: "other", version: 1 } })).toBe(false);
+    expect(isChildOf(record, { ...mine, of: { name: "line", version: 2 } })).toBe(false);
+    expect(isChildOf({ ...record, parent: null }, mine)).toBe(false);
+    expect(isChildOf({ ...record, parent: { ...record.parent, run: "r2" } }, mine)).toBe(false);
+    expect(isChildOf(record, { ...mine, seq: 2 })).toBe(false);
   });
 });
 
