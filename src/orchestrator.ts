@@ -13,7 +13,7 @@ import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } fro
 import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
-import { isSaga, type Saga } from "./saga/index.ts";
+import { isSaga, type Saga, withChildren } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
@@ -199,7 +199,7 @@ interface Base extends Kept {
 }
 
 function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
-  const sagas = uniqueSagas(options.sagas);
+  const sagas = uniqueSagas(withChildren(uniqueSagas(options.sagas)));
   const kept = keptIn(options, barrier);
   const { connections, namespace, onTrouble } = kept;
   const store = withValuesKept(kept, options);
@@ -285,7 +285,9 @@ function servedBy(
     throw new RepriseError("POOL_INCOMPLETE", `no saga is called ${unknown.join(", ")}`, { details: { unknown } });
   }
   const wanted = sagas.filter((saga) => pools.includes(saga.spec.pool));
-  const missing = serve === undefined ? [] : wanted.filter((saga) => !serve.includes(saga.name));
+  // Whoever serves a saga serves what it runs as children.
+  const served = withChildren(sagas.filter((saga) => serve?.includes(saga.name))).map(({ spec }) => spec);
+  const missing = serve === undefined ? [] : wanted.filter(({ spec }) => !served.includes(spec));
   if (missing.length === 0) return sagas.filter((saga) => wanted.includes(saga) || isRoutedTo(saga, queues));
   const names = missing.map((saga) => `${saga.name} (pool ${saga.spec.pool})`);
   throw new RepriseError("POOL_INCOMPLETE", `a worker serves all sagas of a pool; missing: ${names.join(", ")}`, {

@@ -59,6 +59,8 @@ export interface InboxItem {
   readonly approval: PendingApproval | null;
   /** The step it is about; `null`: none. */
   readonly step: string | null;
+  /** The run that started it as a step and waits for it, and the row there; `null`: none does. */
+  readonly parent: { readonly run: string; readonly seq: number } | null;
   /** When it was parked or asked, or, of an unserved run, when it last moved (store time, ms). */
   readonly since: number;
   readonly ageMs: number;
@@ -126,16 +128,18 @@ async function itemsOf(connection: Connection, run: SharedRun, seen: Seen): Prom
     : approvals;
 }
 
-function approvalItem({ tenant, id, saga, version }: SharedRun, approval: PendingApproval): InboxItem {
+function approvalItem(run: SharedRun, approval: PendingApproval): InboxItem {
+  const { tenant, id, saga, version } = run;
   const { question: message, step, since, ageMs, input } = approval;
-  const what = { reason: "approval", message, evidence: { input }, verbs: [], review: null, approval, step } as const;
+  const asked = { reason: "approval", message, evidence: { input }, verbs: [], review: null, approval, step } as const;
+  const what = { ...asked, parent: waitingParent(run) };
   return { kind: "approval", tenant, id, saga, version, ...what, since, ageMs };
 }
 
 function reviewItem(run: SharedRun, review: Review, now: number): InboxItem {
   const { tenant, id, saga, version, step } = run;
   const { reason, message, evidence, verbs, n, since } = review;
-  const what = { reason, message, evidence, verbs, review: n, approval: null, step };
+  const what = { reason, message, evidence, verbs, review: n, approval: null, step, parent: waitingParent(run) };
   return { kind: "review", tenant, id, saga, version, ...what, since, ageMs: ageOf(since, now) };
 }
 
@@ -148,8 +152,12 @@ async function unservedItem(store: Store, run: SharedRun, { serving, now }: Seen
   );
   const message = `no living worker serves ${saga} version ${version} in the structure ${hash}: start one that does`;
   const evidence = { structure: structureName(run), status: run.status, served };
-  const what = { message, evidence, verbs: [], review: null, approval: null, step: null };
+  const what = { message, evidence, verbs: [], review: null, approval: null, step: null, parent: waitingParent(run) };
   return { kind: "unserved", tenant, id, saga, version, reason: "unserved", ...what, since, ageMs: ageOf(since, now) };
+}
+
+function waitingParent({ parent }: SharedRun): InboxItem["parent"] {
+  return parent === null || parent.detached ? null : { run: parent.run, seq: parent.seq };
 }
 
 function ageOf(since: number, now: number): number {

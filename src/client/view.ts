@@ -23,6 +23,7 @@ export type RunView = Pick<
   | "replays"
   | "replayOf"
   | "migratedFrom"
+  | "parent"
   | "revision"
   | "createdAt"
   | "startAt"
@@ -38,11 +39,11 @@ export type RunView = Pick<
 
 export function viewOf(record: RunRecord): RunView {
   const { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel } = record;
-  const { timers, attributes, priority, replays, replayOf, migratedFrom } = record;
-  const { revision, createdAt, startAt, endedAt, snapshot } = record;
+  const { timers, attributes, priority, replays, replayOf, migratedFrom, parent } = record;
+  const { revision, createdAt, startAt, endedAt, snapshot, budgets, deadlineAt } = record;
   const what = { tenant, id, saga, version, status, rollback, cause, input, output, waitingFor, review, cancel };
-  const when = { timers, attributes, priority, replays, replayOf, migratedFrom, revision, createdAt, startAt, endedAt };
-  const { budgets, deadlineAt } = record;
+  const from = { timers, attributes, priority, replays, replayOf, migratedFrom, parent };
+  const when = { ...from, revision, createdAt, startAt, endedAt };
   const savepoints = record.savepoints.map((savepoint) => savepoint.state);
   const missing = missingIn(record, []);
   return { ...what, ...when, budgets, deadlineAt, state: snapshot?.value ?? null, savepoints, missing };

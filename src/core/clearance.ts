@@ -3,7 +3,7 @@
  * that is still under way here. When it wants to go on is the call's own matter (`nextAt`).
  */
 import { isCleared } from "./approvals.ts";
-import { type Draft, isParked, type Place } from "./draft.ts";
+import { type Draft, isParked, type Place, rowAt, stepOf } from "./draft.ts";
 import { awaitsTurn } from "./limits.ts";
 import { isStuck } from "./reviews.ts";
 import { callOf, wordOwed } from "./rows.ts";
@@ -22,7 +22,20 @@ export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
 export function mayProceed(draft: Draft, row: Row, side: Place["side"]): boolean {
   const call = callOf(row, side);
   if (call === null || isStuck(call) || draft.input.inFlight.has(`${side}:${row.seq}`)) return false;
+  if (side === "action" && !isReady(draft, row)) return false;
   const { unwind, review, paused } = draft.record;
   if (unwind === null) return !paused && !isParked(draft) && !awaitsTurn(draft);
   return draft.next.has(row.seq) && (review === null || review.seq !== null);
+}
+
+/** A batch is worked through, never called; and an action that was broken off because of children is made again after them. */
+function isReady(draft: Draft, row: Row): boolean {
+  if (row.kind !== "call" || row.call.state !== "planned") return true;
+  const { batch, uses } = stepOf(draft, row);
+  if (batch !== undefined) return false;
+  return Object.keys(uses).length === 0 || !draft.open.some((seq) => isOpenChildOf(row, rowAt(draft, seq)));
+}
+
+function isOpenChildOf({ seq }: Row, { tool, told, kind }: Row): boolean {
+  return kind === "child" && tool?.parent === seq && told === null;
 }

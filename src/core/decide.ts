@@ -11,6 +11,7 @@ import { passApprovalTime } from "./approvals.ts";
 import { readAttributes } from "./attributes.ts";
 import { keepTime } from "./budget-limits.ts";
 import { newBudgets, takeSpend } from "./budgets.ts";
+import { lookedAt } from "./children.ts";
 import { claimed, orderIntents, published } from "./claims.ts";
 import { passDeadline } from "./deadlines.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
@@ -79,7 +80,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     replays: input.replays ?? 0,
     replayOf: input.replayOf ?? null,
     savepoints: [],
-    parent: null,
+    parent: input.parent ?? null,
     limit: limitOf(saga, input.input),
     budgets: newBudgets(saga, input.input),
     deadlineAt: saga.deadline === null ? null : input.startAt + saga.deadline.ms,
@@ -145,6 +146,9 @@ function takeFact(draft: Draft, fact: DriverFact): void {
       return takeOver(draft, fact);
     case "result":
       settle(draft, { ...fact, proof: "answer" });
+      return attend(draft, fact.seq);
+    case "child":
+      lookedAt(draft, fact);
       return attend(draft, fact.seq);
     case "probed":
       probed(draft, fact, fact);

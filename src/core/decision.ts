@@ -8,6 +8,7 @@ import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
 import type { Machine } from "./machine-port.ts";
 import type { PermitState } from "./ports.ts";
 import type { CallResult, InboxEntry, IntentWord, ReplayOf, Run } from "./run.ts";
+import type { ChildSeen, Parent } from "./run-company.ts";
 import type { AskTurnAnswer, TurnRef } from "./turns.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
@@ -27,6 +28,14 @@ export type DriverFact =
       readonly send: number;
       readonly side: "action" | "undo";
       readonly result: CallResult;
+    }
+  /** A child was started, looked at, or asked to go back by this driver. */
+  | {
+      readonly type: "child";
+      readonly seq: number;
+      readonly send: number;
+      readonly side: "action" | "undo";
+      readonly seen: ChildSeen;
     }
   /** A probe made by this driver came back (`output` encoded; a throw is `cannot_tell`). */
   | {
@@ -222,4 +231,6 @@ export interface BeginInput {
   /** Of a run that replays another one. */
   readonly replays?: number;
   readonly replayOf?: ReplayOf;
+  /** Of a run that another one starts as a step. */
+  readonly parent?: Parent;
 }

@@ -3,7 +3,8 @@
  * attempted outside, and what may safely be tried again. As data, and as text that needs no glossary.
  */
 import type { Json } from "../saga/index.ts";
-import { callOf } from "./rows.ts";
+import { childInWords } from "./child-run.ts";
+import { callOf, waitsForChild } from "./rows.ts";
 import type { Call, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { type CallVerdict, type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
@@ -30,7 +31,7 @@ export function explain(judged: Judged): Explanation {
   const { record } = judged;
   const verdict = verdictOf(judged);
   const attempted = verdict.calls.flatMap((call) => attemptOf(judged, call));
-  const where = { status: record.status, state: record.snapshot?.value ?? null, text: whereOf(record) };
+  const where = { status: record.status, state: record.snapshot?.value ?? null, text: whereOf(judged) };
   const paragraphs = [
     `Where: ${where.text}.`,
     `Attempted: ${attempted.length === 0 ? "nothing was sent" : attempted.map(attemptInWords).join("; ")}.`,
@@ -66,7 +67,10 @@ function knownOf({ state, course }: CallVerdict): Known {
 
 // ---- in words
 
-function whereOf(record: RunRecord): string {
+/** Children of which more than a few are waited for are counted. */
+const maxChildrenTold = 3;
+
+function whereOf({ record, rows }: Judged): string {
   const { id, saga, version, status, snapshot, cause, rollback } = record;
   const run = `run ${id} of ${saga} version ${version}`;
   if (hasEnded(status)) {
@@ -74,7 +78,22 @@ function whereOf(record: RunRecord): string {
     return `${run} ended ${status}${why}${rollback === "none" ? "" : `, roll-back ${rollback}`}`;
   }
   const state = snapshot === null ? "has not begun" : `is in ${JSON.stringify(snapshot.value)}`;
-  return `${run} ${state} and ${doingOf(record)}`;
+  return `${run} ${state} and ${doingOf(record)}${childrenOf(rows)}`;
+}
+
+/** What became of the children that are waited for; those that a person is asked about come first. */
+function childrenOf(rows: readonly Row[]): string {
+  const waiting = rows.filter(waitsForChild).sort((a, b) => Number(isParkedChild(b)) - Number(isParkedChild(a)));
+  if (waiting.length === 0) return "";
+  const told = waiting
+    .slice(0, maxChildrenTold)
+    .map((row) => `${childInWords(row, row.call.state === "planned" ? "action" : "undo")} (row ${row.seq})`);
+  const more = waiting.length - told.length;
+  return `: ${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+}
+
+function isParkedChild({ child }: Row): boolean {
+  return child?.status === "needs_review";
 }
 
 function doingOf({ status, review, waitingFor, unwind }: RunRecord): string {

@@ -9,7 +9,7 @@ import type { Json } from "../saga/index.ts";
 import { closeNotApplied, haltUndo, happened, keepEvidence } from "./closing.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "./draft.ts";
 import { backoffMs, nextProbeAt } from "./retry.ts";
-import { callOf, doubtOf, isFinal, isOverdue, mayRepeat } from "./rows.ts";
+import { callOf, doubtOf, isFinal, isLastWord, isOverdue, mayRepeat } from "./rows.ts";
 import type { Call, Proof } from "./run.ts";
 
 /** Wants another grant at `at`. */
@@ -99,11 +99,12 @@ function notSeen(draft: Draft, place: Place, call: Call, asked: number, answer: 
 
 /** Proven: nothing happened. The next attempt may be made, under a fresh key where the step says so. */
 export function provenAbsent(draft: Draft, place: Place, proof: Proof): void {
-  const { error, send, generation } = callAt(draft, place);
+  const call = callAt(draft, place);
+  const { error, send, generation } = call;
   note(draft, { what: "outcome", seq: place.seq, send, outcome: "not_applied", proof });
   patchCall(draft, place, { doubtUntil: null, deadline: null, probeAt: null, proof, interruptions: 0 });
   draft.record.interruptions = 0;
-  if (error?.kind === "fail" || !mayTryAgain(draft, place)) return closeNotApplied(draft, place, proof);
+  if (isLastWord(call) || !mayTryAgain(draft, place)) return closeNotApplied(draft, place, proof);
   const fresh = place.side === "action" && stepOf(draft, rowAt(draft, place.seq)).freshKeyAfterAbsent;
   if (fresh) patchCall(draft, place, { generation: generation + 1, firstSentAt: null });
   const delay = proof === "probe" && error?.kind !== "interrupted" ? delayMs(draft, place, null) : 0;

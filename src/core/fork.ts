@@ -131,7 +131,7 @@ function askedAnew(row: Row, { saga }: Machine, now: number): Row {
   const intent = row.intent === null ? null : newIntent(row.intent.key);
   const { spent: _, ...asked } = row;
   const dueBy = deadlineMs === null ? null : now + deadlineMs;
-  return { ...asked, ...blank, dueBy, call: newCall(effect, now), intent, reference: null };
+  return { ...asked, ...blank, dueBy, call: newCall(effect, now), intent, child: null, reference: null };
 }
 
 /** It happened in the other run, which answers for it: to its intent, too. */

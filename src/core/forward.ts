@@ -6,6 +6,7 @@
  * is paused or parked.
  */
 import { askPeople } from "./approvals.ts";
+import { workThrough } from "./batches.ts";
 import { askLate, evidenceOf } from "./closing.ts";
 import { endOverdue } from "./deadlines.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
@@ -13,7 +14,7 @@ import { mayTryAgain } from "./find-out.ts";
 import { awaitsTurn } from "./limits.ts";
 import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
 import { askAbout, askAboutFailed, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
-import { effectiveClass, hasOutput, isGivenUp, mayRepeat } from "./rows.ts";
+import { effectiveClass, hasOutput, isGivenUp, isLastWord, mayRepeat } from "./rows.ts";
 import type { Row } from "./run.ts";
 import { overBudget } from "./size.ts";
 import { hasOpenTools } from "./tools.ts";
@@ -36,6 +37,7 @@ export function attend(draft: Draft, seq: number): void {
   carryOutWord(draft, seq);
   expireRepeat(draft, { seq, side: "action" });
   expireRepeat(draft, { seq, side: "undo" });
+  if (stepOf(draft, rowAt(draft, seq)).batch !== undefined) workThrough(draft, seq);
   const { told, abandoned } = rowAt(draft, seq);
   if (told !== null || abandoned) return;
   endOverdue(draft, rowAt(draft, seq));
@@ -117,5 +119,5 @@ function turnRound(draft: Draft, row: Row): void {
 
 /** Given up with attempts left: the next one would have come when the other side may have forgotten the key. */
 function wasDueTooLate(draft: Draft, { seq, call }: Row): boolean {
-  return call.error?.kind !== "fail" && mayTryAgain(draft, { seq, side: "action" });
+  return !isLastWord(call) && mayTryAgain(draft, { seq, side: "action" });
 }

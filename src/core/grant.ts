@@ -7,6 +7,7 @@
 import type { CallSpec } from "../saga/index.ts";
 import { fitsBudgets } from "./budget-limits.ts";
 import { countGrant } from "./budgets.ts";
+import { renewChild } from "./children.ts";
 import { claim, needsClaim } from "./claims.ts";
 import { mayGrant } from "./clearance.ts";
 import type { CallOrder } from "./decision.ts";
@@ -54,6 +55,7 @@ function isProbeDue(draft: Draft, { seq }: Place, call: Call): boolean {
 function grant(draft: Draft, row: Row, place: Place): void {
   const { seq, side } = place;
   const { queue } = stepOf(draft, row);
+  if (side === "action") renewChild(draft, row);
   if (side === "action" && needsClaim(row)) return claim(draft, row);
   if (side === "action" && row.call.firstSentRevision === null) countGrant(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);

@@ -6,6 +6,7 @@
  */
 import type { Json } from "../saga/index.ts";
 import { takeCancel } from "./cancel.ts";
+import { takeChildWord } from "./children.ts";
 import { takeIntentWord } from "./claims.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
@@ -82,7 +83,7 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       takeWordOfPerson(draft, entry, body);
       return true;
     case "child":
-      return false;
+      return takeChildWord(draft, entry, body);
     case "migrate":
       // To a newer version: kept until the run is driven by that (`migrate.ts`).
       if (body.to > draft.record.version) return false;

@@ -15,6 +15,8 @@ export {
 export { objectionToRaise } from "./budget-limits.ts";
 export { passedBy, remainingOf } from "./budgets.ts";
 export { nextTick, type Timing, timingProblem } from "./calendar.ts";
+export { childRef, isChildOf, requestTo, wordToParent } from "./child-run.ts";
+export { startChild } from "./child-start.ts";
 export {
   askingListing,
   type Commit,

@@ -95,6 +95,8 @@ export function owe(draft: Draft, row: Row, compensation: CompensationSpec): voi
 function undoNotBefore(draft: Draft, row: Row): number {
   const { call } = row;
   const { now } = draft.input;
+  // A request that would start it later finds it started, and cancelled (`child-run.ts`).
+  if (row.kind === "child") return now;
   const step = stepOf(draft, row);
   const until = doubtOf(call) ?? now;
   // A late twin of a call that happened (so was sent) is deduplicated while the other side knows the key.

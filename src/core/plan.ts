@@ -107,7 +107,9 @@ function mayGoOn({ record }: Judged): readonly string[] {
 function standing(rows: readonly Row[], saga: SagaSpec): readonly string[] {
   return rows
     .filter((row) => mayStand(row, saga))
-    .map(({ call, step, seq }) => {
+    .map(({ call, step, seq, child }) => {
+      if (child !== null)
+        return `${step} (row ${seq}) is run ${child.run}, which is ${child.status}: the new run starts another one`;
       const known = hasOutput(call) ? "happened and stands" : "may have happened";
       return `${step} (row ${seq}) ${known}: the new run makes it again`;
     });

@@ -196,7 +196,7 @@ export interface SharedQuery {
 export interface SharedRun
   extends Pick<
     RunRecord,
-    "tenant" | "id" | "saga" | "version" | "hash" | "status" | "review" | "asks" | "revision" | "createdAt"
+    "tenant" | "id" | "saga" | "version" | "hash" | "status" | "review" | "asks" | "revision" | "createdAt" | "parent"
   > {
   /** The step that its review is about; `null`: none. */
   readonly step: string | null;

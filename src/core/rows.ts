@@ -63,6 +63,11 @@ export function isOverdue({ dueBy }: Row, now: number): boolean {
   return dueBy !== null && now >= dueBy;
 }
 
+/** Has the author of the step, or the run that it stands for, said no? Trying again does not change that. */
+export function isLastWord({ error }: Call): boolean {
+  return error?.kind === "fail" || error?.kind === "child";
+}
+
 /** Nobody knows what became of it, and nobody is being asked any more. */
 export function isGivenUp(call: Call): boolean {
   return call.state === "unknown" && call.probeAt === null;
@@ -147,6 +152,12 @@ function wordOf({ intent, call, undo, told, abandoned }: Row): IntentWord | null
 
 function isPending(state: UndoState): boolean {
   return state === "owed" || state === "sent" || state === "halted";
+}
+
+/** Does the row wait for the run that it has started, or for that to be undone? It is looked at again at `nextAt`. */
+export function waitsForChild({ kind, call, child, undo }: Row): boolean {
+  if (kind !== "child") return false;
+  return (call.state === "planned" && child !== null) || (undo?.state === "owed" && undo.call?.firstSentAt != null);
 }
 
 /** Has the row waited for the owner of its intent as long as it may? */

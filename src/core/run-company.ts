@@ -3,6 +3,7 @@
  * they stand.
  */
 import type { Json } from "../saga/index.ts";
+import type { Cause } from "./run.ts";
 import type { Rollback, RunStatus } from "./run-status.ts";
 
 /** The run that started this one as a step of its own, in the same tenant. */
@@ -20,7 +21,27 @@ export interface RowChild {
   readonly rollback: Rollback;
   /** Revision of the child at which that was so. */
   readonly revision: number;
+  /** What a person is asked about it, where it is parked. */
+  readonly why: string | null;
 }
+
+/** What a request to a child has brought. */
+export type ChildSeen =
+  | {
+      readonly is: "run";
+      readonly child: RowChild;
+      /** Encoded; only read when it has completed. */
+      readonly output: Json;
+      readonly cause: Cause | null;
+      /** What it was asked before it was read; `null`: nothing. */
+      readonly asked: "cancel" | "undo" | null;
+      /** That lies in its inbox, and was not read yet. */
+      readonly isPending: boolean;
+    }
+  /** The id is that of a run which this row has not started. */
+  | { readonly is: "foreign"; readonly run: string }
+  /** Nothing can be said of it now. */
+  | { readonly is: "unreached"; readonly why: string };
 
 /** A run that takes turns with others of the same key: `waiting` until it is its turn, `mine` until it has ended. */
 export interface RunLimit {

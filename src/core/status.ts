@@ -10,8 +10,10 @@ import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
 import { waitsInLine } from "./limits.ts";
 import { park } from "./reviews.ts";
+import { waitsForChild } from "./rows.ts";
 import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
 import { hasEnded } from "./run.ts";
+import { restsOnTools } from "./tools.ts";
 
 /** Works out what the run has come to. */
 export function conclude(draft: Draft): void {
@@ -37,12 +39,13 @@ export function statusOf(draft: Draft): RunStatus {
   if (hasDone && open.length === 0) return "completed";
   if (record.paused) return "paused";
   if (hasDone) return isOnlyUndoing(rows, open) ? "unwinding" : "running";
-  const isAtWork = open.some((seq) => !waitsForOthers(draft, rowAt(draft, seq)));
+  const isAtWork = open.some((seq) => isWorking(draft, rowAt(draft, seq)));
   return isAtWork || record.snapshot === null ? "running" : "waiting";
 }
 
-function waitsForOthers(draft: Draft, row: Row): boolean {
-  return waitsForIntent(draft, row) || waitsForPeople(draft, row);
+function isWorking(draft: Draft, row: Row): boolean {
+  const waits = waitsForIntent(draft, row) || waitsForPeople(draft, row) || waitsForChild(row);
+  return !waits && !restsOnTools(draft, row);
 }
 
 /** The machine has ended, and all that is left is to undo what it went on without (or what turned up late). */
@@ -57,6 +60,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (waitsInLine(draft)) return "limit";
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
+  if (draft.open.some((seq) => waitsForChild(rowAt(draft, seq)))) return "child";
   if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
   if (timers.length > 0) return "timer";

@@ -13,6 +13,7 @@ import type { DriverFact, ToolAsk } from "./decision.ts";
 import { hashOf } from "./digest.ts";
 import { type Draft, note, patchRow, rowAt, stepOf } from "./draft.ts";
 import { addRow, keyOf } from "./new-row.ts";
+import { waitsForChild } from "./rows.ts";
 import type { Failure, Row, Run } from "./run.ts";
 import { countChange } from "./size.ts";
 
@@ -62,6 +63,7 @@ function answerOf(row: Row, reason: string | null): ToolAnswer {
   // What was told as a failure says why it failed.
   if (told === "failure") return { is: "failed", failure: call.error as Failure };
   if (isAsking(row)) return { is: "suspended", why: `people are asked first: ${row.approval?.question}` };
+  if (waitsForChild(row)) return { is: "suspended", why: `it waits for run ${row.child?.run}` };
   return reason === null || call.state === "sent" ? { is: "pending" } : { is: "suspended", why: reason };
 }
 
@@ -102,10 +104,9 @@ function addTool(draft: Draft, parent: Row, step: StepSpec, ask: ToolAsk, key: J
   const { region, regionEntry, seq } = parent;
   countChange(draft, null, ask.input);
   const tool = { parent: seq, match: matchOf(step, ask), asks: 1 };
-  const item = stepOf(draft, parent).isBatch === true ? ({ isItem: true } as const) : {};
   note(draft, {
     what: "tool",
-    seq: addRow(draft, { step, key, invoke: "", region, regionEntry, input: ask.input, tool, ...item }),
+    seq: addRow(draft, { step, key, invoke: "", region, regionEntry, input: ask.input, tool }),
   });
 }
 
@@ -115,6 +116,11 @@ export function hasOpenTools(draft: Draft, parent: number): boolean {
     const { tool, told } = rowAt(draft, seq);
     return tool?.parent === parent && told === null;
   });
+}
+
+/** Has its action (or the batch that it is) nothing to do before calls that it has asked for are over? */
+export function restsOnTools(draft: Draft, { seq, kind, call }: Row): boolean {
+  return kind === "call" && call.state === "planned" && hasOpenTools(draft, seq);
 }
 
 // ---- in words

@@ -1,6 +1,7 @@
 /**
  * The order of going back: strict reverse of the order of first `sent` (its revision, then seq); under `parallel-regions`
- * rows of sibling regions side by side. Owns which rows are next. Linear in the number of rows.
+ * rows of sibling regions side by side; children of one batch as many at once as were begun at once. Owns which rows are
+ * next. Linear in the number of rows.
  *
  * Siblings are told by what their rows keep: two regions of one parallel state, same entry, nothing nested deeper. Where
  * that cannot be seen (regions within regions, one region entered again) the strict order is kept, which is always right.
@@ -20,12 +21,12 @@ export function visitNext(draft: Draft, visit: (row: Row) => void): ReadonlySet<
   for (const { seq } of latestFirst(draft)) {
     if (isDone(draft, seq)) continue;
     const row = rowAt(draft, seq);
-    if (holding.every((other) => apart && areSiblings(other, row))) {
+    const isBeside = (other: Row) => (apart && areSiblings(other, row)) || areFanned(draft, other, row);
+    if (holding.every(isBeside) && hasRoom(draft, next, row)) {
       visit(row);
       if (isDone(draft, seq)) continue;
       next.add(seq);
-    }
-    if (!apart) return next;
+    } else if (!apart) return next;
     if (!holding.some((other) => isSamePlace(other, row))) holding.push(row);
   }
   return next;
@@ -50,6 +51,20 @@ export function latestFirst({ rows }: Pick<Draft, "rows">): readonly Place[] {
   return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);
 }
 
+/** Children of one batch: runs of their own, begun side by side, and undone so. */
+function areFanned(draft: Draft, a: Row, b: Row): boolean {
+  if (a.kind !== "child" || b.kind !== "child" || a.tool === null || a.tool.parent !== b.tool?.parent) return false;
+  return stepOf(draft, rowAt(draft, a.tool.parent)).batch !== undefined;
+}
+
+/** As many of them at once as were begun at once. */
+function hasRoom(draft: Draft, next: ReadonlySet<number>, { kind, tool }: Row): boolean {
+  if (kind !== "child" || tool === null) return true;
+  const { batch } = stepOf(draft, rowAt(draft, tool.parent));
+  const beside = [...next].filter((seq) => rowAt(draft, seq).tool?.parent === tool.parent);
+  return beside.length < (batch?.concurrency ?? 1);
+}
+
 function areSiblings(a: Row, b: Row): boolean {
   const [of, within] = [a.region.at(-1), b.region.at(-1)];
   if (of === undefined || within === undefined || of === within || a.regionEntry !== b.regionEntry) return false;
@@ -58,7 +73,13 @@ function areSiblings(a: Row, b: Row): boolean {
 
 /** Rows of one place hold back the same others. */
 function isSamePlace(a: Row, b: Row): boolean {
-  return a.regionEntry === b.regionEntry && a.region.length === b.region.length && a.region.at(-1) === b.region.at(-1);
+  const isSameBatch = a.tool?.parent === b.tool?.parent;
+  return (
+    isSameBatch &&
+    a.regionEntry === b.regionEntry &&
+    a.region.length === b.region.length &&
+    a.region.at(-1) === b.region.at(-1)
+  );
 }
 
 function isSameParallel(a: readonly string[], b: readonly string[]): boolean {

@@ -5,9 +5,10 @@
  * Invariants: W1 nothing is shown as safer or surer than the unwind treats it. W2 each row with something sent is in it once.
  */
 import type { StepSpec } from "../saga/index.ts";
+import { childInWords } from "./child-run.ts";
 import { operationId } from "./ids.ts";
 import { type Fate, fateOfHappened, fateOfUnknown } from "./owed.ts";
-import { doubtOf, isUndone, mayRepeat, rowIsOpen, staysAt } from "./rows.ts";
+import { doubtOf, isUndone, mayRepeat, rowIsOpen, staysAt, waitsForChild } from "./rows.ts";
 import type { Call, Row, Savepoint, Undo } from "./run.ts";
 import { hasEnded } from "./run.ts";
 import { mayBePivot } from "./unwind.ts";
@@ -100,6 +101,7 @@ function isJudgedAnew({ record }: Judged, { state, call }: Undo): boolean {
 
 function judgeEffect(row: Row, step: StepSpec, now: number): Judgement {
   const { call } = row;
+  if (waitsForChild(row)) return { course: "compensate", reason: `${childInWords(row, "action")}, and is cancelled` };
   if (isUndone(row, step)) return { course: "nothing", reason: "it changed nothing outside" };
   if (call.state === "succeeded") return inWords(fateOfHappened(row, step), step);
   if (call.state === "sent" && now < (call.deadline as number)) {

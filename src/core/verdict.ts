@@ -8,11 +8,12 @@
 import { decodeInput, type EffectClass, type StepSpec } from "../saga/index.ts";
 import { isAsking } from "./approvals.ts";
 import { MissingArtifact, missingIn, missingInWords } from "./artifacts.ts";
+import { childInWords } from "./child-run.ts";
 import { operationId } from "./ids.ts";
 import type { Machine } from "./machine-port.ts";
 import { fateOfUnknown } from "./owed.ts";
 import { isStuck } from "./reviews.ts";
-import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side } from "./rows.ts";
+import { callOf, doubtOf, effectiveClass, inputOf, mayRepeat, type Side, waitsForChild } from "./rows.ts";
 import type { Call, CallState, LogEntry, Review, Row, RunRecord } from "./run.ts";
 import { hasEnded } from "./run.ts";
 
@@ -159,6 +160,7 @@ function judgeOpen(it: Case): Judgement {
   if (side === "action" && isAsking(row))
     return { course: "wait", reason: `people are asked: ${row.approval?.question}` };
   if (call.state === "claiming") return judgeClaim(row);
+  if (waitsForChild(row) && call.state === "planned") return { course: "wait", reason: childInWords(row, side) };
   const isUnsent = call.state === "planned" || call.state === "offered";
   if (isUnsent && doubtOf(call) === null) return { course: "call", reason: "no sending of it is in doubt" };
   return it.isUnwanted ? judgeUnwanted(it, step) : judgeDoubt(it, step);

@@ -5,6 +5,7 @@
  * `startWithinMs` after the time its grant is dated. K3 what is said after the driver gave a call up is handed in as late.
  */
 import { type CallOrder, type Decision, type Machine, type Run, remainingOf } from "../core/index.ts";
+import { type ChildCall, callChild } from "./children.ts";
 import { type EngineContext, identityOf, isDurable, untilAnswered } from "./context.ts";
 import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
@@ -148,6 +149,7 @@ export class Calls {
     const row = this.#run?.rows[order.seq - 1];
     const step = row === undefined ? undefined : this.#machine.saga.steps[row.step];
     if (this.#run === null || row === undefined || step === undefined) throw new RangeError(`no row ${order.seq}`);
+    if (step.kind === "child") return this.#callChild(flight, { order, parent: this.#run.record, row, step });
     flight.invocation = invoke(this.#context.invoke, {
       order,
       run: identityOf(this.#run.record),
@@ -167,8 +169,20 @@ export class Calls {
     return this.#run === null ? {} : remainingOf(this.#run.record, this.#time.now());
   }
 
+  /** Nothing is aborted of it: its requests are short, and what they began is found again. */
+  #callChild(flight: Flight, call: ChildCall): void {
+    const { clock } = this.#context;
+    const beganAt = clock.monotonicMs();
+    const { seq, send, side } = flight.order;
+    const ask = async (): Promise<void> => {
+      const seen = await callChild(this.#context, call);
+      this.#outcome(flight, call.row.step, { type: "child", seq, send, side, seen }, clock.monotonicMs() - beganAt);
+    };
+    this.#context.background(ask());
+  }
+
   #outcome(flight: Flight, step: string, fact: OutcomeFact, ms: number): void {
-    const result = fact.type === "result" ? fact.result.kind : fact.answer;
+    const result = wordOf(fact);
     const side = flight.order.kind;
     this.#context.facts.emit({ fact: "call", run: this.#held.ref.run, seq: fact.seq, step, side, ms, result });
     this.#flights.delete(flight);
@@ -184,6 +198,11 @@ export class Calls {
 
 function notCalled(order: CallOrder, reason: string): Extract<OutcomeFact, { type: "result" }> {
   return resultFact(order, { kind: "not_called", reason });
+}
+
+function wordOf(fact: OutcomeFact): string {
+  if (fact.type === "child") return fact.seen.is;
+  return fact.type === "result" ? fact.result.kind : fact.answer;
 }
 
 function abortFlight(flight: Flight): void {

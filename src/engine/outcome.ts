@@ -19,7 +19,7 @@ import {
 } from "../saga/index.ts";
 
 /** A call or probe that has come to an end. */
-export type OutcomeFact = Extract<DriverFact, { type: "result" | "probed" }>;
+export type OutcomeFact = Extract<DriverFact, { type: "result" | "probed" | "child" }>;
 
 /** Why the engine has aborted a call: its time was over, or nobody wants its answer any more. */
 export type AbortCause = "timeout" | "aborted";

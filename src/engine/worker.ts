@@ -18,6 +18,7 @@ import type { Saga } from "../saga/index.ts";
 import { Acquirer } from "./acquire.ts";
 import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
+import { tellParent } from "./children.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
@@ -254,7 +255,7 @@ class EngineWorker implements Worker {
     const { leaseMs, renewMs, marginMs, abortGraceMs, maxPayloadBytes } = settings;
     const onTrouble = (where: string, error: unknown) => trouble({ facts }, where, error);
     const worker = this;
-    return {
+    const context: EngineContext = {
       ...ports,
       namespace,
       owner: this.id,
@@ -268,6 +269,7 @@ class EngineWorker implements Worker {
       moved: (before, commit, run) => {
         this.#memory.keep(commit, run);
         this.#desk?.follow(before, commit.record);
+        if (commit.record.parent !== null) context.background(tellParent(context, before, commit.record));
       },
       refused: (run) => this.#memory.doubt(run),
       leftFor: (record) => this.#elders.leftFor(record),
@@ -277,5 +279,6 @@ class EngineWorker implements Worker {
       isOver: () => this.#over,
       background: (work) => void this.#own(work.catch((error: unknown) => onTrouble("background", error))),
     };
+    return context;
   }
 }

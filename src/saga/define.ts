@@ -124,8 +124,43 @@ export function defineSaga<Name extends string, Input, Output, Events>(
     concurrency: concurrencyOf(options),
     migrations: Object.freeze({ ...options.migrate }),
   });
-  refuseErrors([...findings, ...bounds.findings, ...toolErrors(name, spec.steps), ...machineErrors(spec)]);
-  return Object.freeze({ [sagaBrand]: true as const, name, version: options.version, spec, machine });
+  refuseErrors([
+    ...findings,
+    ...bounds.findings,
+    ...toolErrors(name, spec.steps),
+    ...childErrors(spec),
+    ...machineErrors(spec),
+  ]);
+  return sagaOf(spec) as Saga<Name, Input, Output, Events>;
+}
+
+/** The saga of a declaration that was judged. */
+export function sagaOf(spec: SagaSpec): Saga {
+  const { name, version, machine } = spec;
+  return Object.freeze({ [sagaBrand]: true as const, name, version, spec, machine });
+}
+
+/** Two sagas of one name and version would each answer for the other's runs. */
+function childErrors(spec: SagaSpec): readonly Finding[] {
+  const known = new Map<string, SagaSpec>();
+  const twice = new Set<SagaSpec>();
+  const walk = (one: SagaSpec): void => {
+    const key = `${one.name}@${one.version}`;
+    const other = known.get(key) ?? one;
+    if (other !== one) twice.add(one);
+    known.set(key, other);
+    for (const { child } of Object.values(one.steps)) if (child !== null) walk(child.of);
+  };
+  walk(spec);
+  return [...twice].map(({ name, version }) => ({
+    level: "error",
+    code: "CHILD_NAME_TWICE",
+    saga: spec.name,
+    state: null,
+    step: null,
+    message: `two sagas in it are called "${name}" version ${version}`,
+    fix: "Give each saga a name of its own, or raise the version of one",
+  }));
 }
 
 /** The steps among a machine's actors, by the name under which they are invoked, and the tools of each by their own. */

@@ -9,6 +9,7 @@ export {
   type DeadlineOptions,
 } from "./bounds.ts";
 export type { Build, Line, View } from "./builder.ts";
+export { type ChildOptions, child, withChildren } from "./child.ts";
 export { type Classification, classifyHttp } from "./classify.ts";
 export {
   type Attribute,
@@ -18,6 +19,7 @@ export {
   type SagaInput,
   type SagaOptions,
   type SagaOutput,
+  sagaOf,
 } from "./define.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export type { EachOptions } from "./each.ts";

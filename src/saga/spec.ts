@@ -151,10 +151,18 @@ export interface ApprovalTerms {
 
 /** The run that a step starts. */
 export interface ChildSpec {
-  readonly saga: string;
-  readonly version: number;
+  /** The saga it runs. */
+  readonly of: SagaSpec;
   /** Nobody waits for it, cancels it or undoes it. */
   readonly detached: boolean;
+}
+
+/** How the items of a list are worked through. */
+export interface BatchSpec {
+  /** Items of one part: the next part is begun when all of the one before have ended. */
+  readonly size: number;
+  /** Items at once. */
+  readonly concurrency: number;
 }
 
 /** Bounds on what a run uses. */
@@ -197,8 +205,8 @@ export interface StepSpec extends CallSpec {
   readonly intent: ((view: { readonly input: unknown }) => unknown) | null;
   /** The steps that its action may call as tools, by the name under which it does. */
   readonly uses: Readonly<Record<string, StepSpec>>;
-  /** Its tool calls are the items of a list: as many of the same as the list says, which is no loop. */
-  readonly isBatch?: true;
+  /** Its input is a list, each item of which is one for its only tool; its action is never called. Absent: it is no batch. */
+  readonly batch?: BatchSpec;
 }
 
 /** A run where it stands, as a migration is given it and gives it back. */

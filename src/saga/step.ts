@@ -106,10 +106,15 @@ export function makeStep<Name extends string, Input, Output>(
   const spec = collect(() => specOf(name, options, kind), say);
   refuseErrors(findings);
   if (spec === null) throw new RepriseError("DEFINITION_INVALID", `Step "${name}" cannot be read.`);
-  return Object.assign(guardedLogic<Input, Output>(name), {
+  return stepFrom(spec) as Step<Name, Input, Output>;
+}
+
+/** The step that a whole declaration makes. */
+export function stepFrom(spec: StepSpec): Step {
+  return Object.assign(guardedLogic(spec.name), {
     [stepBrand]: true as const,
     spec: Object.freeze(spec),
-    unguarded: unguardedLogic<Input, Output>(spec),
+    unguarded: unguardedLogic(spec),
   });
 }
 

@@ -33,10 +33,12 @@ function sorted<Value>(record: Readonly<Record<string, Value>>, form: (value: Va
 
 function stepStructure(step: StepSpec): Json {
   const tools = Object.values(step.uses).map((tool) => [tool.name, stepStructure(tool)] as const);
+  const { child } = step;
   const effects = {
     effect: step.effect,
     undo: step.compensation?.effect ?? null,
-    ...optional("kind", step.kind === "call" ? null : step.kind),
+    ...(child === null ? {} : { child: `${child.of.name}@${child.of.version}`, detached: child.detached }),
+    ...optional("kind", step.kind === "approval" ? step.kind : null),
     ...optional("approval", step.approval === null ? null : "inline"),
   };
   return tools.length === 0 ? effects : { ...effects, tools: sorted(Object.fromEntries(tools), (form) => form) };

@@ -91,8 +91,8 @@ export function summaryOf(record: RunRecord): RunSummary {
 // ---- listings that tenants share
 
 export function sharedRunOf(record: RunRecord, step: string | null, holder: string | null): SharedRun {
-  const { tenant, id, saga, version, hash, status, review, asks, revision, createdAt } = record;
-  return { tenant, id, saga, version, hash, status, review, asks, revision, createdAt, step, holder };
+  const { tenant, id, saga, version, hash, status, review, asks, revision, createdAt, parent } = record;
+  return { tenant, id, saga, version, hash, status, review, asks, revision, createdAt, parent, step, holder };
 }
 
 /** How deep each listing is read for one page: the runs of one tenant may lie far apart. */

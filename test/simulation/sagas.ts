@@ -4,7 +4,7 @@
  */
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { absent, fail, happened, type SagaSpec, saga, stepsFor } from "../../src/saga/index.ts";
+import { absent, child, fail, happened, type SagaSpec, saga, stepsFor, withChildren } from "../../src/saga/index.ts";
 import type { CallOptions } from "../../src/testing/index.ts";
 
 /** The outside as one process reaches it: an operation is made, undone, or asked for. */
@@ -205,6 +205,52 @@ export const assistedSaga = saga("assisted", { version: 1, input: Order })
   .step(approveOrder, ({ input }) => ({ refuse: input.refuse }))
   .build();
 
+/** An order as a child, then a word of its own. */
+export const familySaga = saga("family", { version: 1, input: Order })
+  .step(child(orderSaga), ({ input }) => ({ id: input.id, refuse: false }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.refuse }))
+  .build();
+
+/** Orders side by side, one of which may be refused, then a word of its own. */
+export const crowdSaga = saga("crowd", { version: 1, input: Order })
+  .each(
+    ({ input }) => [0, 1, 2, 3].map((n) => ({ id: `${input.id}-${n}`, refuse: input.refuse && n === 2 })),
+    child(fanSaga),
+    { concurrency: 2 },
+  )
+  .step(pickParcel, ({ input }) => ({ id: input.id }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.id.endsWith("1") }))
+  .build();
+
+/** Leaves its child alone when that takes too long, and goes on without one that fails. */
+export const hastySaga = saga("hasty", { version: 1, input: Order }).machine(
+  setup({
+    types: {} as { context: z.infer<typeof Order>; input: z.infer<typeof Order> },
+    actors: { wait: child(waitSaga), chargeCard },
+  }).createMachine({
+    context: ({ input }) => input,
+    initial: "waiting",
+    states: {
+      waiting: {
+        invoke: { src: "wait", input: ({ context }) => context, onDone: "charging", onError: "charging" },
+        after: { 9000: "charging" },
+      },
+      charging: { invoke: { src: "chargeCard", input: ({ context }) => ({ id: context.id }), onDone: "done" } },
+      done: { type: "final" },
+    },
+  }),
+);
+
+/** A child that has a child, and one that goes its own way. */
+export const clanSaga = saga("clan", { version: 1, input: Order })
+  .step(child(fanSaga, { name: "aside", detached: true }), ({ input }) => ({ id: `${input.id}-aside`, refuse: false }))
+  .step(child(familySaga), ({ input }) => ({ id: input.id, refuse: input.refuse }))
+  .step(approveOrder, ({ input }) => ({ refuse: input.id.endsWith("0") }))
+  .build();
+
 export const simSagas = [orderSaga, fanSaga, waitSaga, impatientSaga];
 export const sharedSagas = [billedSaga, assistedSaga];
-export const simSpecs: readonly SagaSpec[] = [...simSagas, ...sharedSagas].map((each) => each.spec);
+export const parentSagas = [familySaga, crowdSaga, hastySaga, clanSaga];
+export const simSpecs: readonly SagaSpec[] = withChildren([...simSagas, ...sharedSagas, ...parentSagas]).map(
+  (each) => each.spec,
+);

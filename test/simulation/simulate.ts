@@ -8,6 +8,7 @@ import { withArtifacts } from "../../src/artifacts/index.ts";
 import {
   begin,
   type Consumer,
+  childRef,
   hashOf,
   listingsOf,
   machineOf,
@@ -18,17 +19,18 @@ import {
   type VerbCommand,
 } from "../../src/core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
-import { fail, type Saga, structureOf } from "../../src/saga/index.ts";
+import { fail, type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import { checkFamilies } from "./families.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
 import { type FaultRates, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
-import { type Service, type SimServices, sharedSagas, simSagas, simSpecs } from "./sagas.ts";
+import { parentSagas, type Service, type SimServices, sharedSagas, simSagas, simSpecs } from "./sagas.ts";
 
 const namespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
@@ -65,6 +67,8 @@ export interface SeedOptions {
   readonly losing?: boolean;
   /** Do runs want one effect together, and use tools? */
   readonly sharing?: boolean;
+  /** Do runs start runs as steps? */
+  readonly parenting?: boolean;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
 }
@@ -127,12 +131,12 @@ class Simulation {
   #faulty = true;
   #births = 0;
 
-  constructor({ seed, trace, meddling, losing = false, sharing = false, ...instead }: SeedOptions) {
+  constructor({ seed, trace, meddling, losing = false, sharing = false, parenting = false, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
     this.#random = new Random(seed);
     this.#whim = new Random(~seed);
-    this.#sagas = sharing ? sharedSagas : simSagas;
+    this.#sagas = parenting ? parentSagas : sharing ? sharedSagas : simSagas;
     this.#isMeddled = meddling ?? seed % 2 === 1;
     this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
@@ -160,15 +164,21 @@ class Simulation {
     this.#quiet();
     let restless = await this.#comeToRest();
     if (await this.#undoSome()) restless = [...restless, ...(await this.#comeToRest())];
+    const runs = await this.#runs();
+    const children = runs
+      .filter(({ record }) => record.parent !== null)
+      .map(({ record: { tenant, id } }) => ({ tenant, id }));
     const report = await check({
       namespace,
       sagas: simSpecs,
       world: this.#world.entries(),
       store: this.#store,
-      client: this.#client,
+      client: [...this.#client, ...children.map((run) => ({ op: "start", run, outcome: "ok" }) as const)],
     });
     this.#world.close();
-    const violations = [...restless, ...report.violations, ...(this.#sagas === sharedSagas ? this.#paidTwice() : [])];
+    const families = await checkFamilies(this.#store, runs);
+    const paidTwice = this.#sagas === sharedSagas ? this.#paidTwice() : [];
+    const violations = [...restless, ...report.violations, ...paidTwice, ...families];
     return { seed: this.#seed, derived: this.#drawn, check: report, deaths: this.#deaths, violations };
   }
 
@@ -191,7 +201,7 @@ class Simulation {
     const process = new SimProcess(name, this.#clock, this.#random, rates, (dead, where) => this.#buried(dead, where));
     const worker = engineWorker(this.#parts(process, name), {
       namespace,
-      sagas: this.#sagas,
+      sagas: withChildren(this.#sagas),
       pools: ["default"],
       queues: [],
       concurrency: 5,
@@ -426,17 +436,29 @@ class Simulation {
   }
 
   async #runs(): Promise<readonly Run[]> {
-    const runs: Run[] = [];
-    for (const { run } of this.#client.filter((event) => event.op === "start" && event.outcome === "ok")) {
-      const record = await this.#store.read(run);
-      if (record !== null) runs.push({ record, rows: await this.#store.ledger(run), inbox: [] });
+    const started = this.#client.filter((event) => event.op === "start" && event.outcome === "ok");
+    const runs = await Promise.all(started.map(({ run }) => this.#withChildren(run)));
+    return runs.flat();
+  }
+
+  /** A run, and all that it has started. */
+  async #withChildren(run: RunRef): Promise<readonly Run[]> {
+    const record = await this.#store.read(run);
+    if (record === null) return [];
+    const rows = await this.#store.ledger(run);
+    const below: Run[] = [];
+    for (const row of rows.filter(({ kind }) => kind === "child")) {
+      for (let generation = 1; generation <= row.call.generation; generation += 1) {
+        const ref = childRef(run, { ...row, call: { ...row.call, generation } });
+        below.push(...(await this.#withChildren(ref)));
+      }
     }
-    return runs;
+    return [{ record, rows, inbox: [] }, ...below];
   }
 
   /** Some of the runs that have ended are undone; `false`: none. */
   async #undoSome(): Promise<boolean> {
-    const some = (await this.#runs()).filter(() => this.#whim.chance(0.25));
+    const some = (await this.#runs()).filter(({ record }) => record.parent === null && this.#whim.chance(0.25));
     for (const { record } of some) await this.#undo({ tenant: record.tenant, id: record.id });
     await this.#clock.advance(1_000);
     return some.length > 0;
@@ -470,8 +492,8 @@ class Simulation {
     if (review.side === "undo" && can("retry") && this.#whim.chance(0.5)) {
       return { verb: "retry", input: { id: "another" }, reason: "with what it needs" };
     }
-    if (row === undefined || review.side === null)
-      return can("retry")
+    if (row === undefined || review.side === null || row.kind === "child")
+      return can("retry") && this.#whim.chance(0.7)
         ? { verb: "retry", input: undefined, reason: "again" }
         : { verb: "close", reason: "no way on" };
     if (review.reason === "late_result") return { verb: "retry", input: undefined, reason: "undo it" };

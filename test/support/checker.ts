@@ -167,6 +167,8 @@ function checkSide(
   all: ReadonlyMap<string, Seen>,
   say: Complain,
 ): void {
+  // What a child did outside stands in its own book.
+  if (row.kind === "child") return;
   const call = side === "action" ? row.call : row.undo?.call;
   const id = operationId(w.namespace, book.ref, row, side);
   const seen = all.get(id);

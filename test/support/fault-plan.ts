@@ -8,7 +8,9 @@ import type { Settings } from "../../src/config.ts";
 /**
  * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
  * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6), T01 to T06 between those
- * of a turn. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ * of a turn. H01 to H07 are the requests between a parent and its child: before and after it is started (H01, H02), before it is
+ * looked at (H03), before and after it is asked to go back (H04, H05), before and after it leaves word that it has moved (H06, H07).
+ * `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
  */
 export type Point =
   | "P00"
@@ -41,6 +43,13 @@ export type Point =
   | "T04"
   | "T05"
   | "T06"
+  | "H01"
+  | "H02"
+  | "H03"
+  | "H04"
+  | "H05"
+  | "H06"
+  | "H07"
   | "granted";
 
 /** Where a process is to end (or to stand still until it is resumed). */

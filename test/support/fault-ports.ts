@@ -13,7 +13,7 @@ import type {
   WakeUps,
 } from "../../src/core/index.ts";
 import { hasEnded } from "../../src/core/index.ts";
-import type { Gate } from "./fault-plan.ts";
+import type { Gate, Point } from "./fault-plan.ts";
 import type { FaultServices } from "./fault-services.ts";
 
 /** The target with some of its methods replaced. */
@@ -27,7 +27,7 @@ export function over<Target extends object>(target: Target, changed: Partial<Tar
   });
 }
 
-/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06, T01 to T06. */
+/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06, T01 to T06, H01 to H07. */
 export function gatedStore(store: Store, gate: Gate): Store {
   return over(store, {
     acquire: async (command) => {
@@ -69,7 +69,31 @@ export function gatedStore(store: Store, gate: Gate): Store {
       await gate.pass("P14");
       return await store.release(...args);
     },
+    // A worker starts no run but a child.
+    create: async (command) => {
+      await gate.pass("H01");
+      const answer = await store.create(command);
+      await gate.pass("H02");
+      return answer;
+    },
+    read: async (run) => {
+      if (run.id.includes(".")) await gate.pass("H03");
+      return await store.read(run);
+    },
+    send: async (command) => {
+      const points = pointsOfWord(command.slot);
+      if (points !== null) await gate.pass(points[0]);
+      const answer = await store.send(command);
+      if (points !== null) await gate.pass(points[1]);
+      return answer;
+    },
   });
+}
+
+/** Before and after what a parent says to its child, or a child to its parent. */
+function pointsOfWord(slot: string): readonly [Point, Point] | null {
+  if (slot === "cancel" || slot === "undo:parent") return ["H04", "H05"];
+  return slot.startsWith("child:") ? ["H06", "H07"] : null;
 }
 
 async function beforeCommit({ log, release, record, rows }: Commit, gate: Gate): Promise<void> {

@@ -4,7 +4,7 @@
  * and `signalled` wait in the middle. A step and the world's service that it calls have one name.
  */
 import { z } from "zod";
-import { fail, saga, stepsFor } from "../../src/index.ts";
+import { child, fail, saga, stepsFor } from "../../src/index.ts";
 import type { ServiceProfile } from "../../src/testing/index.ts";
 import { type FaultServices, Id, isKnown, known, Ref, toId } from "./fault-services.ts";
 
@@ -196,7 +196,15 @@ const turns = saga("turns", { version: 1, input: Order, concurrency: { key: () =
   .step(approve)
   .build();
 
-export const sagas = { whole, timed, signalled, billed, assisted, turns } as const;
+/** What a parent has done by a run of its own. */
+const errand = saga("errand", { version: 1, input: Order }).step(reserve, toId).step(pick, toId).build();
+
+const parenting = saga("parenting", { version: 1, input: Order })
+  .step(child(errand), ({ input }) => ({ id: input.id, refuse: false }))
+  .step(approve)
+  .build();
+
+export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {

@@ -178,8 +178,13 @@ function isOutOfOrder({ seq }: CallOrder, run: Run, { machine }: DecideInput): b
   return run.rows.some((other) => {
     const comparable =
       strict || other.region.length === 0 || row.region.length === 0 || isDeepStrictEqual(other.region, row.region);
-    return comparable && isLater(other, row) && !isSettled(other, machine);
+    return comparable && isLater(other, row) && !areFanned(other, row) && !isSettled(other, machine);
   });
+}
+
+/** Children of one batch are undone side by side. */
+function areFanned(a: Row, b: Row): boolean {
+  return a.kind === "child" && b.kind === "child" && a.tool !== null && a.tool.parent === b.tool?.parent;
 }
 
 function isLater(other: Row, row: Row): boolean {

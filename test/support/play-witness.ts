@@ -63,6 +63,8 @@ export class Witness {
     if (state !== "succeeded" && !(state === "unknown" && step?.compensateIfUnknown === true)) {
       throw new Error(`row ${row.seq} is undone while ${state}`);
     }
+    // Nobody starts a child that is there already.
+    if (row.kind === "child") return;
     const sends = this.#at(`action:${row.seq}`);
     const first = Math.min(now, ...sends.filter((send) => send.fate !== "no").map((send) => send.at));
     const coming = sends.filter((send) => send.fate === "out" && send.deadline > now);
@@ -78,6 +80,7 @@ export class Witness {
 
   heard(fact: DriverFact, run: Run): void {
     if (fact.type === "result") this.#word(fact.side, run.rows[fact.seq - 1], fact.send, fact.result);
+    if (fact.type === "child") this.#looked(`${fact.side}:${fact.seq}`, fact);
     if (fact.type !== "probed") return;
     const place = `${fact.side}:${fact.seq}`;
     if (run.rows[fact.seq - 1] === undefined) return;
@@ -110,6 +113,12 @@ export class Witness {
     const newest = Math.max(...sends.map((one) => one.send));
     if (kind !== "not_applied" || !result.final || effect === "once" || number !== newest) return;
     for (const one of sends) if (one.fate === "out") one.fate = "no";
+  }
+
+  /** A request to a child was answered: there is nothing of it on its way any more. */
+  #looked(place: string, { send, seen }: Extract<DriverFact, { type: "child" }>): void {
+    const isOver = seen.is === "run" && seen.child.status === "completed" && place.startsWith("action");
+    for (const one of this.#at(place)) if (one.send === send) one.fate = isOver ? "yes" : "no";
   }
 
   /** One of those in doubt is it. Where there are several nobody knows which: all of them may still arrive. */

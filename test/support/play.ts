@@ -9,6 +9,7 @@ import {
   begin,
   type CallOrder,
   type CallResult,
+  type ChildSeen,
   type ClaimIntentAnswer,
   type ClaimOrder,
   type DecideInput,
@@ -311,6 +312,17 @@ export class Play {
     return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null });
   }
 
+  /** A request to the child of that step's row (`undo order`: to go back) comes back; `nth` of those under way. */
+  looks(name: string, seen: ChildSeen, nth = 0): Decision {
+    const { seq, send, side } = this.#land(name, nth);
+    return this.step({ type: "child", seq, send, side, seen });
+  }
+  /** A child says that it has moved. */
+  moved(step: string, occurrence = 1): Decision {
+    const { seq } = this.row(step, occurrence);
+    return this.send(`child:${seq}.${this.#position}`, { type: "child", seq, run: `r1.${seq}` });
+  }
+
   /** A probe finds the effect, with an output that fits nothing. */
   probeUnusable(name: string): Decision {
     const { seq, side } = this.#land(`probe ${name}`);
@@ -325,8 +337,8 @@ export class Play {
     });
   }
 
-  #land(name: string): CallOrder {
-    const found = [...this.inFlight].find(([, order]) => this.nameOf(order) === name);
+  #land(name: string, nth = 0): CallOrder {
+    const found = [...this.inFlight].filter(([, order]) => this.nameOf(order) === name)[nth];
     if (found === undefined) throw new Error(`${name} is not under way, only ${this.flying().join(", ") || "nothing"}`);
     this.inFlight.delete(found[0]);
     return found[1];

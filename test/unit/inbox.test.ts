@@ -60,6 +60,7 @@ describe("a parked run", () => {
         review: 1,
         approval: null,
         step: "send",
+        parent: null,
         since: expect.any(Number),
         ageMs: expect.any(Number),
       },

@@ -186,7 +186,7 @@ describe("a row", () => {
         votes: [{ by: "ann", at, decision: "edit", reason: null, input: [2], form: { note: "x" } }],
         talk: [{ is: "question", by: "ann", at, text: "why?" }],
       },
-      child: { run: "r.4", status: "completed", rollback: "none", revision: 7 },
+      child: { run: "r.4", status: "completed", rollback: "none", revision: 7, why: null },
       dueBy: at + 2,
     };
     expect(decodeRow(run, 4, encodeRow(full))).toStrictEqual(full);

@@ -77,6 +77,7 @@ export function sharedContract(current: Current): void {
         asks: [],
         revision: 2,
         createdAt: epochMs - 1,
+        parent: null,
         step: null,
         holder: null,
       },
