@@ -102,7 +102,14 @@ const libraries = [
     comment: "core and saga have no clock, no randomness, no I/O.",
     severity: "error",
     from: { path: inside(["core", "saga"]) },
-    to: { dependencyTypes: ["core"], pathNot: "^(node:)?crypto$" },
+    to: { dependencyTypes: ["core"], pathNot: "^(node:)?(crypto|vm)$" },
+  },
+  {
+    name: "vm-in-migrations",
+    comment: "Only it can stop synchronous code that does not come to an end.",
+    severity: "error",
+    from: { path: inside(["core", "saga"]), pathNot: "^src/saga/migrations\\.ts$" },
+    to: { path: "^(node:)?vm$" },
   },
   {
     name: "crypto-in-digest",

@@ -7,7 +7,7 @@
  * no attempt and holds no worker. C4 a run that this row has not started is never taken for its child.
  */
 import { leavesNothing } from "./child-run.ts";
-import { answerReview, closeNotApplied } from "./closing.ts";
+import { answerReview, closeNotApplied, closeUndo } from "./closing.ts";
 import type { DriverFact } from "./decision.ts";
 import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
 import { findOut, isWanted, planAgain } from "./find-out.ts";
@@ -131,16 +131,20 @@ function undone(draft: Draft, place: Place, seen: SeenRun): void {
   const { child, asked, isPending } = seen;
   const { send } = callAt(draft, place);
   const isOver = hasEnded(child.status);
-  if (isOver && (leavesNothing(child) || isStopped(draft))) return succeed(draft, place, send, null);
+  if (isOver && leavesNothing(child)) return succeed(draft, place, send, null);
+  const mode = draft.record.cancel?.mode ?? "compensate";
+  if (mode === "kill" || (mode === "stop" && isOver)) return leave(draft, place, child);
   if (isPending || (!isOver && child.status !== "needs_review")) return wait(draft, place, patienceOf(draft, place));
   // It ended while it was asked to: it is asked to undo what it did.
   if (isOver && asked === "cancel") return wait(draft, place, 0);
   halt(draft, place, seen);
 }
 
-/** Nothing is undone of a run that was stopped, nor of what it has started. */
-function isStopped({ record }: Draft): boolean {
-  return record.cancel !== null && record.cancel.mode !== "compensate";
+/** Nothing is undone of a run that was stopped or killed, nor of what it has started; who kills does not wait for its end. */
+function leave(draft: Draft, place: Place, { run, status }: RowChild): void {
+  const left = hasEnded(status) ? `ended ${status}, and what it did is left` : "was told to end where it is";
+  patchCall(draft, place, { state: "succeeded", proof: "answer" });
+  closeUndo(draft, place.seq, "skipped", `run ${run} ${left}`);
 }
 
 function halt(draft: Draft, place: Place, seen: SeenRun): void {

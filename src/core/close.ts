@@ -1,6 +1,7 @@
 /**
  * Giving up a run, as an answer to a question (`close`) or without one (`kill`): what is open ends `unknown, accepted` with
- * who and why, and nothing is undone any more. Owns that and nothing else. Invariant: after it no row is open, whatever it was doing.
+ * who and why, and nothing is undone any more. Owns that and nothing else. Invariant: after it no row is open, whatever it was doing,
+ * but those of runs that it has started and that are killed with it.
  */
 import { abortCall, type Draft, patchCall, patchRow, rowAt, stepOf } from "./draft.ts";
 import { doubtOf, effectiveClass, rowIsOpen } from "./rows.ts";
@@ -22,23 +23,31 @@ export function close(draft: Draft, { reason: why }: Review, reason: string): nu
 /** Ends the run at once, whatever it was doing, because somebody has said so. */
 export function kill(draft: Draft, cause: Cause): void {
   draft.record.review = null;
-  acceptAll(draft, `killed by ${cause.reference}: ${cause.message}`);
-  end(draft, cause, "cancelled");
+  acceptAll(draft, `killed by ${cause.reference}: ${cause.message}`, (row) => !mayRun(draft, row));
+  end(draft, cause, "cancelled", { leaves: true });
 }
 
-function acceptAll(draft: Draft, reason: string): void {
+/** Is it a run that this one has started, and that may still go on? It is killed as well (`leave.ts`). */
+function mayRun(draft: Draft, row: Row): boolean {
+  const { child } = stepOf(draft, row);
+  return child?.detached === false && row.call.state === "unknown" && rowIsOpen(row);
+}
+
+function acceptAll(draft: Draft, reason: string, isAccepted: (row: Row) => boolean = () => true): void {
   const { record } = draft;
   const passed = pivotHappened(draft) && record.unwind?.despitePivot !== true;
   for (const { seq } of draft.rows) {
     stopCall(draft, rowAt(draft, seq));
-    acceptRow(draft, rowAt(draft, seq), reason, passed);
+    if (isAccepted(rowAt(draft, seq))) acceptRow(draft, rowAt(draft, seq), reason, passed);
   }
   record.interruptions = 0;
 }
 
-function end({ record, input: { now } }: Draft, cause: Cause, ends: Unwind["ends"]): void {
+function end(draft: Draft, cause: Cause, ends: Unwind["ends"], how: Pick<Unwind, "leaves"> = {}): void {
+  const { record, input } = draft;
+  const { now } = input;
   record.cause = cause;
-  record.unwind = { cause, at: record.unwind?.at ?? now, quiesceUntil: now, ends, despitePivot: false };
+  record.unwind = { cause, at: record.unwind?.at ?? now, quiesceUntil: now, ends, despitePivot: false, ...how };
   record.timers = [];
 }
 

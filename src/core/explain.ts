@@ -42,8 +42,10 @@ export function explain(judged: Judged): Explanation {
 
 function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {
   // A verdict is about a call of a row that is there.
-  const call = callOf(rows[verdict.seq - 1] as Row, verdict.side) as Call;
-  return call.firstSentRevision === null ? [] : [{ ...verdict, known: knownOf(verdict) }];
+  const row = rows[verdict.seq - 1] as Row;
+  const call = callOf(row, verdict.side) as Call;
+  if (call.firstSentRevision === null) return [];
+  return [{ ...verdict, known: waitsForChild(row) ? "under way" : knownOf(verdict) }];
 }
 
 function knownOf({ state, course }: CallVerdict): Known {

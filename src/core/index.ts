@@ -60,4 +60,4 @@ export { objectionToUndo } from "./undo.ts";
 export { isDriven, unservedBy } from "./unserved.ts";
 export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind-preview.ts";
 export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";
-export { objectionToWord, rolesAt, type VoterObjection } from "./voters.ts";
+export { objectionToWord, rolesAt } from "./voters.ts";

@@ -2,25 +2,41 @@
  * A run that is stopped: nothing is begun and nothing undone, what is out is found out, and then it ends with everything as it
  * is, on record. Owns what becomes of each row.
  *
- * Invariants: V1 no call is made; the other side is asked as often as the policy says. V2 no person is asked: what nobody can
+ * Invariants: V1 no call is made, but that runs which it has started are stopped (or killed) as well; the other side is asked as
+ * often as the policy says. V2 no person is asked: what nobody can
  * tell is accepted as unknown. V3 an effect that is there and could be undone is `skipped`, so the roll-back is `partial`.
  */
+import type { CompensationSpec } from "../saga/index.ts";
 import { closeUndo } from "./closing.ts";
 import { type Draft, patchRow, rowAt, stepOf } from "./draft.ts";
 import { findOut } from "./find-out.ts";
-import { fateOfHappened } from "./owed.ts";
+import { fateOfHappened, owe } from "./owed.ts";
 import { doubtOf, effectiveClass, isGivenUp } from "./rows.ts";
 import type { Call, Row, Undo, Unwind } from "./run.ts";
 
 /** Closes every row about which all is known that will be. Nothing may be granted. */
 export function leaveAll(draft: Draft, { cause }: Unwind): ReadonlySet<number> {
   const reason = `stopped by ${cause.reference}: ${cause.message}`;
+  const passedOn = new Set<number>();
   for (const { seq } of draft.rows.slice()) {
     const { undo } = rowAt(draft, seq);
-    if (undo === null) leaveEffect(draft, rowAt(draft, seq), reason);
+    if (isPassedOn(draft, rowAt(draft, seq))) passedOn.add(seq);
+    else if (undo === null) leaveEffect(draft, rowAt(draft, seq), reason);
     else leaveUndoing(draft, seq, undo, reason);
   }
-  return new Set();
+  return passedOn;
+}
+
+/** Is it a run that it has started, or may have, and that may still go on? */
+function isPassedOn(draft: Draft, row: Row): boolean {
+  const { child, compensation } = stepOf(draft, row);
+  if (child === null || child.detached) return false;
+  const call = row.undo?.call;
+  if (call !== undefined) return call?.state === "planned" || call?.state === "sent";
+  if (row.undo !== null || !isGivenUp(row.call)) return false;
+  // What is not detached is undone.
+  owe(draft, row, compensation as CompensationSpec);
+  return true;
 }
 
 function leaveEffect(draft: Draft, row: Row, reason: string): void {

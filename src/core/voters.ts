@@ -11,7 +11,7 @@ const maxTalk = 100;
 const maxDelegates = 50;
 
 /** Why somebody may not say this, for programs and in plain words. */
-export interface VoterObjection {
+interface VoterObjection {
   readonly why: "not_a_person" | "requester" | "role" | "voted" | "not_allowed" | "too_much";
   readonly message: string;
 }

@@ -1,6 +1,7 @@
 /** The loop breaker: the same call too often in one run, and a person is asked. */
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../src/saga/index.ts";
+import { z } from "zod";
+import { type Json, saga } from "../../src/saga/index.ts";
 import { compensate, done, ok, Play, retry } from "../support/play.ts";
 import { call, line, type PlayedOptions, played } from "../support/play-sagas.ts";
 
@@ -81,14 +82,15 @@ describe("the same call", () => {
 });
 
 describe("tools", () => {
-  const agent = (isBatch: boolean) => {
-    const step = call("agent", { effect: "none", uses: { look: call("look", { effect: "none" }) } });
-    const spec = isBatch ? { ...step.spec, isBatch: true as const } : step.spec;
-    return new Play(line([Object.assign(step, { spec }), call("z")], { loopLimit: 2 }));
-  };
+  const agent = () =>
+    new Play(
+      line([call("agent", { effect: "none", uses: { look: call("look", { effect: "none" }) } }), call("z")], {
+        loopLimit: 2,
+      }),
+    );
 
   test("that an agent asks for again and again stop it", () => {
-    const play = agent(false);
+    const play = agent();
     for (const key of [1, 2]) {
       play.ask("agent", "look", { key });
       play.answer("look", ok());
@@ -97,13 +99,14 @@ describe("tools", () => {
     expect(play.review).toMatchObject({ reason: "loop" });
     expect(play.toolAnswer(third).is).toBe("suspended");
   });
+});
 
-  test("that are the items of a list are as many as the list says", () => {
-    const play = agent(true);
-    for (const key of [1, 2, 3, 4]) {
-      play.ask("agent", "look", { key });
-      play.answer("look", ok());
-    }
-    expect(play.review).toBeNull();
-  });
+test("the items of a list are as many as the list says", () => {
+  const play = new Play(
+    saga("list", { version: 1, input: z.json(), loopLimit: 2 })
+      .each(() => [{}, {}, {}, {}], call("look", { effect: "none" }))
+      .build(),
+  );
+  for (const _ of [1, 2, 3, 4]) play.answer("look", ok());
+  expect([play.status, play.review]).toEqual(["completed", null]);
 });

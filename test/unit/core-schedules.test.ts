@@ -149,7 +149,7 @@ describe("while the run before has not ended", () => {
 });
 
 describe("ticks that nobody saw to", () => {
-  const after = (missed: Schedule["missed"], late: number, timing: Schedule["timing"] = { everyMs: minute }) => {
+  const startedAfter = (missed: Schedule["missed"], late: number, timing: Schedule["timing"] = { everyMs: minute }) => {
     const looked = new Looked({ missed, timing, overlap: "queue" });
     looked.look(begin);
     looked.look(tickAt(5) + late);
@@ -157,21 +157,21 @@ describe("ticks that nobody saw to", () => {
   };
 
   test("are skipped, all but one that is not a minute late", () => {
-    expect(after("skip", 10_000).started).toEqual(runs(5));
-    expect(after("skip", 10_000).schedule.skipped).toBe(4);
-    const hourly = after("skip", 80 * minute, { everyMs: 60 * minute });
+    expect(startedAfter("skip", 10_000).started).toEqual(runs(5));
+    expect(startedAfter("skip", 10_000).schedule.skipped).toBe(4);
+    const hourly = startedAfter("skip", 80 * minute, { everyMs: 60 * minute });
     expect(hourly.started).toEqual([]);
     expect(hourly.schedule.skipped).toBe(1);
   });
 
   test("come to one run for all of them", () => {
-    expect(after("run_once", 0).started).toEqual(runs(5));
-    const hourly = after("run_once", 80 * minute, { everyMs: 60 * minute });
+    expect(startedAfter("run_once", 0).started).toEqual(runs(5));
+    const hourly = startedAfter("run_once", 80 * minute, { everyMs: 60 * minute });
     expect(hourly.started).toEqual(["nightly.20261130T100000.000Z"]);
   });
 
   test("come to a run each, of very many to the newest hundred", () => {
-    expect(after("run_all", 0).started).toEqual(runs(1, 2, 3, 4, 5));
+    expect(startedAfter("run_all", 0).started).toEqual(runs(1, 2, 3, 4, 5));
     const many = new Looked({ missed: "run_all" });
     many.look(tickAt(1_000));
     expect(many.started).toHaveLength(100);
