@@ -152,7 +152,7 @@ const libraries = [
     name: "xstate-values",
     comment: "Values of XState only where logic and builder are made and in the machine port: XState 6 is coming.",
     severity: "error",
-    from: { path: inside(["saga", "core"]), pathNot: "^src/(saga/(logic|builder)|core/machine)\\.ts$" },
+    from: { path: inside(["saga", "core"]), pathNot: "^src/(saga/(logic|builder)|core/machine/machine)\\.ts$" },
     to: { path: packageNamed("xstate"), dependencyTypesNot: ["type-only"] },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * The order as a plain XState machine, asked as `core/machine.ts` asks and nothing more: the ceiling's half that is XState.
+ * The order as a plain XState machine, asked as `core/machine/machine.ts` asks and nothing more: the ceiling's half that is XState.
  * As there, states invoke nothing (making actors is dear) but say by an entry and an exit action what would start and
  * stop; a state value is resolved once; the scope is made once.
  */

@@ -1,6 +1,6 @@
 /**
  * Baseline `loop`, the ceiling: what is left of a durable saga when there is no engine around it. One BullMQ job per saga;
- * its processor asks XState what follows (called as `core/machine.ts` does: `machine.transition` on a snapshot restored
+ * its processor asks XState what follows (called as `core/machine/machine.ts` does: `machine.transition` on a snapshot restored
  * from the stored value, one inert scope per machine) and writes each step in one version-checked script. No lease, no
  * fence, no schema, no retry, no unwind, no take-over, no listing.
  */

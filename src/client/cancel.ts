@@ -1,6 +1,6 @@
 /**
  * Asking that a run be cancelled. Owns which slot a mode goes to, and what is told of a cancel that changes nothing; what it
- * comes to is core's (`core/cancel.ts`). Invariant: asked again it changes nothing.
+ * comes to is core's (`core/unwind/cancel.ts`). Invariant: asked again it changes nothing.
  */
 import type { Cancel, RunRef } from "../core/index.ts";
 import { checkedReason, invalid } from "./checks.ts";

@@ -1,6 +1,6 @@
 /**
  * Deciding on what a run asks people. Owns what is refused at once, and what an answer of the store means for who decided; core
- * judges once more when it takes the word (`core/votes.ts`).
+ * judges once more when it takes the word (`core/people/votes.ts`).
  *
  * Invariants: D1 a decision is recorded before it is acknowledged. D2 of two who decide one wins, and the other is told who. D3 it
  * names what was shown, and counts for that alone. D4 sent again under its command id it changes nothing.

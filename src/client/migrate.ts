@@ -1,6 +1,6 @@
 /**
  * Asking runs to move to another version of their saga, and saying what that would make of them. Owns what is refused at once;
- * whoever drives the run judges it again, where it then stands, and moves it (`core/migrate.ts`).
+ * whoever drives the run judges it again, where it then stands, and moves it (`core/change/migrate.ts`).
  *
  * Invariants: M1 a dry run writes nothing. M2 a request that could never be taken is not left with the run. M3 of two who ask
  * the same of the same revision one wins, and the other is told who.

@@ -1,5 +1,5 @@
 /**
- * Asking that an ended run be undone. Owns what is refused at once; the run's own driver decides (`core/undo.ts`), also of a
+ * Asking that an ended run be undone. Owns what is refused at once; the run's own driver decides (`core/unwind/undo.ts`), also of a
  * request that was overtaken by something else. Invariant: asked again it changes nothing.
  */
 import { hasEnded, objectionToUndo, type RunRecord, type RunRef } from "../core/index.ts";

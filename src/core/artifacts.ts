@@ -6,8 +6,8 @@
  * Invariant: A1 what stands in the place of a missing value says which one it was, and is written back as that.
  */
 import type { Json } from "../saga/index.ts";
-import type { MachineState } from "./machine-port.ts";
-import type { Call, MissingValue, Row, RunRecord, Undo } from "./run.ts";
+import type { MachineState } from "./machine/port.ts";
+import type { Call, MissingValue, Row, RunRecord, Undo } from "./run/index.ts";
 
 /** Where one value is kept. No two tenants and no two namespaces share one. */
 export interface ArtifactKey {

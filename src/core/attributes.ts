@@ -5,8 +5,8 @@
 import { redact } from "../redact.ts";
 import { type Json, toJson } from "../saga/index.ts";
 import { type Draft, viewOf } from "./draft.ts";
-import { park } from "./reviews.ts";
-import type { RunRecord } from "./run.ts";
+import { park } from "./people/reviews.ts";
+import type { RunRecord } from "./run/index.ts";
 
 /** Read after every transition, and again by mended code when a review is over; never of a run that goes back. */
 export function readAttributes(draft: Draft): void {

@@ -2,8 +2,8 @@
  * The one write that moves a run, as a value, and what it makes of the run it is applied to. The Redis script and
  * `evolve` apply the same commit; the contract suite holds them to the same result.
  */
-import type { LogEntry, Row, Run, RunRecord, RunRef } from "./run.ts";
-import { hasEnded } from "./run.ts";
+import type { LogEntry, Row, Run, RunRecord, RunRef } from "./run/index.ts";
+import { hasEnded } from "./run/index.ts";
 
 export interface Commit {
   /** The same commit sent again is answered `DUP`. */

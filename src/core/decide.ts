@@ -7,36 +7,37 @@
  * time always follow from the record. D5 a run that is driven by another version's machine moves to it first, or is left to
  * others as it was.
  */
-import { passApprovalTime } from "./approvals.ts";
+
 import { readAttributes } from "./attributes.ts";
-import { keepTime } from "./budget-limits.ts";
-import { newBudgets, takeSpend } from "./budgets.ts";
-import { lookedAt } from "./children.ts";
-import { claimed, orderIntents, published } from "./claims.ts";
-import { passDeadline } from "./deadlines.ts";
+import { keepTime } from "./bounds/budget-limits.ts";
+import { newBudgets, takeSpend } from "./bounds/budgets.ts";
+import { passDeadline } from "./bounds/deadlines.ts";
+import { probed } from "./calls/find-out.ts";
+import { grantDue } from "./calls/grant.ts";
+import { keepProgress } from "./calls/progress.ts";
+import { settle } from "./calls/settle.ts";
+import { parkPoisoned, takeOver, takePermits } from "./calls/take-over.ts";
+import { takeTool } from "./calls/tools.ts";
+import { isToMove, moveFirst } from "./change/migrate.ts";
+import { takeRemembered } from "./change/rollback.ts";
+import { lookedAt } from "./company/children.ts";
+import { claimed, orderIntents, published } from "./company/claims.ts";
+import { awaitsTurn, limitOf, takeTurnAnswer, takeTurnGiven } from "./company/limits.ts";
 import type { BeginInput, DecideInput, Decision, DriverFact } from "./decision.ts";
 import { entryDigest, hashOf } from "./digest.ts";
 import { type Draft, draftOf, isParked, note } from "./draft.ts";
-import { probed } from "./find-out.ts";
 import { finish } from "./finish.ts";
 import { attend, goForward } from "./forward.ts";
-import { grantDue } from "./grant.ts";
 import { holdMissing } from "./hold.ts";
 import { receive, takeControls, takeNext, takeWords } from "./inbox.ts";
-import { awaitsTurn, limitOf, takeTurnAnswer, takeTurnGiven } from "./limits.ts";
-import { isToMove, moveFirst } from "./migrate.ts";
-import { keepProgress } from "./progress.ts";
-import { goOnFromSavepoint } from "./rewind.ts";
-import { takeRemembered } from "./rollback.ts";
-import type { LogEntry, Run, RunRecord, Timer } from "./run.ts";
-import { hasEnded } from "./run.ts";
-import { settle } from "./settle.ts";
+import { passApprovalTime } from "./people/approvals.ts";
+import type { LogEntry, Run, RunRecord, Timer } from "./run/index.ts";
+import { hasEnded } from "./run/index.ts";
 import { sizeOf } from "./size.ts";
-import { parkPoisoned, takeOver, takePermits } from "./take-over.ts";
-import { takeTool } from "./tools.ts";
 import { beginMachine, feed } from "./turn.ts";
-import { isToBeUndone, takeUndo } from "./undo.ts";
-import { goBack } from "./unwind.ts";
+import { goOnFromSavepoint } from "./unwind/rewind.ts";
+import { isToBeUndone, takeUndo } from "./unwind/undo.ts";
+import { goBack } from "./unwind/unwind.ts";
 
 export type * from "./decision.ts";
 

@@ -4,12 +4,11 @@
 
 import type { Json, Uses } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
-import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./intents.ts";
-import type { Machine } from "./machine-port.ts";
+import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./company/intents.ts";
+import type { AskTurnAnswer, TurnRef } from "./company/turns.ts";
+import type { Machine } from "./machine/port.ts";
 import type { PermitState } from "./ports.ts";
-import type { CallResult, InboxEntry, IntentWord, ReplayOf, Run } from "./run.ts";
-import type { ChildSeen, Parent } from "./run-company.ts";
-import type { AskTurnAnswer, TurnRef } from "./turns.ts";
+import type { CallResult, ChildSeen, InboxEntry, IntentWord, Parent, ReplayOf, Run } from "./run/index.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =

@@ -5,8 +5,8 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { type Json, type Saga, structureOf } from "../saga/index.ts";
-import type { MachineState } from "./machine-port.ts";
-import type { LogEntry } from "./run.ts";
+import type { MachineState } from "./machine/port.ts";
+import type { LogEntry } from "./run/index.ts";
 
 const digestBytes = 16;
 

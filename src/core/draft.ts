@@ -4,10 +4,10 @@
  */
 import type { CallSpec, Json, StepSpec } from "../saga/index.ts";
 import type { CallOrder, ClaimOrder, DecideInput, Offer, PublishOrder, TurnOrder } from "./decision.ts";
-import type { MachineState, MachineView } from "./machine-port.ts";
+import type { MachineState, MachineView } from "./machine/port.ts";
 import type { PermitState } from "./ports.ts";
 import { callOf, isAwaited, rowIsOpen, type Side } from "./rows.ts";
-import type { Call, InboxEntry, Row, Run, RunRecord, Taken, Undo } from "./run.ts";
+import type { Call, InboxEntry, Row, Run, RunRecord, Taken, Undo } from "./run/index.ts";
 
 export type { Side } from "./rows.ts";
 

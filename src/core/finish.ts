@@ -2,15 +2,16 @@
  * The end of a decision: the commit that says what has changed, and what the driver does next. Invariant: the lease is
  * given back in the same write after which nothing is left to do.
  */
-import { openApprovalSlots } from "./approvals.ts";
+
+import { keepLogShort } from "./change/log-base.ts";
 import { type Commit, listingsOf } from "./commit.ts";
+import { orderTurn } from "./company/limits.ts";
 import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
-import { orderTurn } from "./limits.ts";
-import { keepLogShort } from "./log-base.ts";
-import type { LogEntry, Row, RunRecord } from "./run.ts";
-import { hasEnded } from "./run.ts";
+import { openApprovalSlots } from "./people/approvals.ts";
+import type { LogEntry, Row, RunRecord } from "./run/index.ts";
+import { hasEnded } from "./run/index.ts";
 import { conclude } from "./status.ts";
 import { attentionOf } from "./wanted.ts";
 

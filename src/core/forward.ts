@@ -5,22 +5,23 @@
  * Invariants: F1 the machine hears of a failure only when nothing can be left outside. F2 it hears nothing while the run
  * is paused or parked.
  */
-import { askPeople } from "./approvals.ts";
-import { workThrough } from "./batches.ts";
-import { askLate, evidenceOf } from "./closing.ts";
-import { endOverdue } from "./deadlines.ts";
+
+import { endOverdue } from "./bounds/deadlines.ts";
+import { askLate, evidenceOf } from "./calls/closing.ts";
+import { mayTryAgain } from "./calls/find-out.ts";
+import { expireRepeat, oweForHappened, oweForUnknown } from "./calls/owed.ts";
+import { hasOpenTools } from "./calls/tools.ts";
+import { workThrough } from "./company/batches.ts";
+import { awaitsTurn } from "./company/limits.ts";
 import { type Draft, isParked, patchRow, rowAt, specOf, stepOf } from "./draft.ts";
-import { mayTryAgain } from "./find-out.ts";
-import { awaitsTurn } from "./limits.ts";
-import { expireRepeat, oweForHappened, oweForUnknown } from "./owed.ts";
-import { askAbout, askAboutFailed, askAboutOutput, askAboutSize, askAboutUnknown } from "./reviews.ts";
+import { askPeople } from "./people/approvals.ts";
+import { askAbout, askAboutFailed, askAboutOutput, askAboutSize, askAboutUnknown } from "./people/reviews.ts";
+import { carryOutWord } from "./people/votes.ts";
 import { effectiveClass, hasOutput, isGivenUp, isLastWord, mayRepeat } from "./rows.ts";
-import type { Row } from "./run.ts";
+import type { Row } from "./run/index.ts";
 import { overBudget } from "./size.ts";
-import { hasOpenTools } from "./tools.ts";
 import { causeOf, takesFailure, tell } from "./turn.ts";
-import { pivotHappened, startUnwind } from "./unwind-start.ts";
-import { carryOutWord } from "./votes.ts";
+import { pivotHappened, startUnwind } from "./unwind/unwind-start.ts";
 
 /** Sees to every open row, oldest first. */
 export function goForward(draft: Draft): void {

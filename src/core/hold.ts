@@ -7,12 +7,12 @@
  * for the values again.
  */
 import { summaryOf } from "./artifacts.ts";
-import { takeCancel } from "./cancel.ts";
 import type { DriverFact } from "./decision.ts";
 import { consume, type Draft, note } from "./draft.ts";
-import { park } from "./reviews.ts";
-import type { InboxEntry, MissingValue } from "./run.ts";
-import { takeVerb } from "./verbs.ts";
+import { park } from "./people/reviews.ts";
+import { takeVerb } from "./people/verbs.ts";
+import type { InboxEntry, MissingValue } from "./run/index.ts";
+import { takeCancel } from "./unwind/cancel.ts";
 
 /** Holds a run: what the facts say of permits and of the inbox was heard before. */
 export function holdMissing(draft: Draft, missing: readonly MissingValue[], facts: readonly DriverFact[]): void {

@@ -2,7 +2,7 @@
  * Names that are derived, never stored: operation ids. Stable over retries, crashes and replays (design section 6).
  */
 import { digestOf } from "./digest.ts";
-import type { Row, RunRef } from "./run.ts";
+import type { Row, RunRef } from "./run/index.ts";
 
 /** What an id of a run or tenant looks like. */
 export const idPattern = /^[A-Za-z0-9_.-]{1,64}$/;

@@ -5,18 +5,18 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
-import { takeCancel } from "./cancel.ts";
-import { takeChildWord } from "./children.ts";
-import { takeIntentWord } from "./claims.ts";
+import { settle } from "./calls/settle.ts";
+import { refuseMove } from "./change/migrate.ts";
+import { takeChildWord } from "./company/children.ts";
+import { takeIntentWord } from "./company/claims.ts";
+import { awaitsTurn, takeTurnWord } from "./company/limits.ts";
 import { consume, type Draft, isParked, note, viewOf } from "./draft.ts";
 import { attend } from "./forward.ts";
-import { awaitsTurn, takeTurnWord } from "./limits.ts";
-import { refuseMove } from "./migrate.ts";
-import type { InboxBody, InboxEntry } from "./run.ts";
-import { settle } from "./settle.ts";
+import { takeVerb } from "./people/verbs.ts";
+import { takeWordOfPerson } from "./people/votes.ts";
+import type { InboxBody, InboxEntry } from "./run/index.ts";
 import { feed } from "./turn.ts";
-import { takeVerb } from "./verbs.ts";
-import { takeWordOfPerson } from "./votes.ts";
+import { takeCancel } from "./unwind/cancel.ts";
 
 /** Adds newly delivered entries, by position. */
 export function receive(draft: Draft, entries: readonly InboxEntry[]): void {

@@ -1,6 +1,5 @@
 /** The door of core: pure decisions about runs. No clock, no randomness, no I/O. */
 
-export { approvalSlot, isAsking, shownOf } from "./approvals.ts";
 export {
   type ArtifactKey,
   type Artifacts,
@@ -12,11 +11,15 @@ export {
   withRecordValues,
   withRowValues,
 } from "./artifacts.ts";
-export { objectionToRaise } from "./budget-limits.ts";
-export { passedBy, remainingOf } from "./budgets.ts";
-export { nextTick, type Timing, timingProblem } from "./calendar.ts";
-export { childRef, isChildOf, requestTo, wordToParent } from "./child-run.ts";
-export { startChild } from "./child-start.ts";
+export { objectionToRaise } from "./bounds/budget-limits.ts";
+export { passedBy, remainingOf } from "./bounds/budgets.ts";
+export { type ToolAnswer, toolAnswer } from "./calls/tools.ts";
+export { differencesOf } from "./change/differences.ts";
+export { foldLog } from "./change/fold.ts";
+export { baseIn } from "./change/log-base.ts";
+export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
+export { machinesOf } from "./change/pinned.ts";
+export { isForgotten, recreated } from "./change/rollback.ts";
 export {
   askingListing,
   type Commit,
@@ -27,37 +30,39 @@ export {
   structureName,
   unreadableListing,
 } from "./commit.ts";
+export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
+export { childRef, isChildOf, requestTo, wordToParent } from "./company/child-run.ts";
+export { startChild } from "./company/child-start.ts";
+export * from "./company/intents.ts";
+export { turnKeyOf } from "./company/limits.ts";
+export * from "./company/schedules.ts";
+export * from "./company/turns.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
-export { differencesOf } from "./differences.ts";
 export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
-export { type Attempt, type Explanation, explain, type Known } from "./explain.ts";
-export { foldLog } from "./fold.ts";
-export { fork, momentBefore } from "./fork.ts";
 export { idPattern, operationId } from "./ids.ts";
-export * from "./intents.ts";
-export { turnKeyOf } from "./limits.ts";
-export { baseIn } from "./log-base.ts";
-export { machineOf } from "./machine.ts";
-export type * from "./machine-port.ts";
-export { isAskedToMove, judgeMove, type Move, targetsOf } from "./migrate.ts";
-export { machinesOf } from "./pinned.ts";
-export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./plan.ts";
+export { machineOf } from "./machine/machine.ts";
+export type * from "./machine/port.ts";
+export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
+export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
-export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay.ts";
-export { type Resume, resumeOf } from "./resume.ts";
-export { isForgotten, recreated } from "./rollback.ts";
+export { fork, momentBefore } from "./replay/fork.ts";
+export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/plan.ts";
+export { type Resume, resumeOf } from "./replay/resume.ts";
+export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
+export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
 export { inputOf } from "./rows.ts";
-export * from "./run.ts";
-export type * from "./run-company.ts";
-export type * from "./run-people.ts";
-export * from "./schedules.ts";
-export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./shelf.ts";
+export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
-export { type ToolAnswer, toolAnswer } from "./tools.ts";
-export * from "./turns.ts";
-export { objectionToUndo } from "./undo.ts";
-export { isDriven, unservedBy } from "./unserved.ts";
-export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind-preview.ts";
-export { type CallVerdict, type Course, type Judged, type RunVerdict, type Verdict, verdictOf } from "./verdict.ts";
-export { objectionToWord, rolesAt } from "./voters.ts";
+export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
+export { isDriven, unservedBy } from "./telling/unserved.ts";
+export {
+  type CallVerdict,
+  type Course,
+  type Judged,
+  type RunVerdict,
+  type Verdict,
+  verdictOf,
+} from "./telling/verdict.ts";
+export { objectionToUndo } from "./unwind/undo.ts";
+export { type UndoCourse, type UndoStep, type UnwindPreview, unwindPreview } from "./unwind/unwind-preview.ts";

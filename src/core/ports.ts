@@ -3,11 +3,11 @@
  * `testing` (virtual clock), wrapped by tests to inject faults. Every answer is a named word; a refusal writes nothing.
  */
 import type { Commit } from "./commit.ts";
-import type { IntentRegistry } from "./intents.ts";
-import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run.ts";
-import type { ScheduleShelf } from "./schedules.ts";
-import type { PlanShelf } from "./shelf.ts";
-import type { Turns } from "./turns.ts";
+import type { IntentRegistry } from "./company/intents.ts";
+import type { ScheduleShelf } from "./company/schedules.ts";
+import type { Turns } from "./company/turns.ts";
+import type { PlanShelf } from "./replay/shelf.ts";
+import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run/index.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };

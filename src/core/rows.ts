@@ -5,7 +5,7 @@
  * it is `planned` with a `deadline` (a repeat was safe, so nobody waited to find out).
  */
 import type { CallSpec, EffectClass, Json, StepSpec } from "../saga/index.ts";
-import type { Call, IntentWord, Row, RowIntent, RunRef, Savepoint, UndoState } from "./run.ts";
+import type { Call, IntentWord, Row, RowIntent, RunRef, Savepoint, UndoState } from "./run/index.ts";
 
 /** The two calls of a row: the action, and the compensation that undoes it. */
 export type Side = "action" | "undo";

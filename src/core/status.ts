@@ -3,17 +3,18 @@
  * the record and the rows. Invariants: F1 an active run always has something open, a timer or an awaited event; else it is
  * parked as a dead end. F2 a run ends only when no row is open.
  */
-import { asksOf, waitsForPeople } from "./approvals.ts";
-import { countTime } from "./budgets.ts";
-import { waitsForIntent } from "./claims.ts";
+
+import { countTime } from "./bounds/budgets.ts";
+import { restsOnTools } from "./calls/tools.ts";
+import { waitsForIntent } from "./company/claims.ts";
+import { waitsInLine } from "./company/limits.ts";
 import { type Draft, note, rowAt, viewOf } from "./draft.ts";
 import { logUnconsumed } from "./inbox.ts";
-import { waitsInLine } from "./limits.ts";
-import { park } from "./reviews.ts";
+import { asksOf, waitsForPeople } from "./people/approvals.ts";
+import { park } from "./people/reviews.ts";
 import { waitsForChild } from "./rows.ts";
-import type { Rollback, Row, RunStatus, WaitingFor } from "./run.ts";
-import { hasEnded } from "./run.ts";
-import { restsOnTools } from "./tools.ts";
+import type { Rollback, Row, RunStatus, WaitingFor } from "./run/index.ts";
+import { hasEnded } from "./run/index.ts";
 
 /** Works out what the run has come to. */
 export function conclude(draft: Draft): void {

@@ -5,16 +5,16 @@
  * one that it still waits for when it has ended too.
  */
 import { decodeInput, type Json, type StepSpec, toJson } from "../saga/index.ts";
+import { addRow, keyOf } from "./calls/new-row.ts";
+import { stopAction } from "./calls/stop.ts";
 import { type Draft, note, patchRow, rowAt, viewOf } from "./draft.ts";
-import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine-port.ts";
-import { addRow, keyOf } from "./new-row.ts";
-import { park } from "./reviews.ts";
+import type { MachineEffect, MachineEvent, MachineState, Turn } from "./machine/port.ts";
+import { park } from "./people/reviews.ts";
 import { hasOutput, isAwaited } from "./rows.ts";
-import type { Cause, Failure, Row } from "./run.ts";
-import { keepSavepoints } from "./savepoints.ts";
+import type { Cause, Failure, Row } from "./run/index.ts";
 import { overBudget, sizeOf } from "./size.ts";
-import { stopAction } from "./stop.ts";
-import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind-start.ts";
+import { keepSavepoints } from "./unwind/savepoints.ts";
+import { parkAfterPivot, pivotHappened, startUnwind } from "./unwind/unwind-start.ts";
 
 type Start = Extract<MachineEffect, { type: "start" }>;
 type Played = Extract<Turn, { ok: true }>;

@@ -4,18 +4,18 @@
  * step worker will act on is no reason to keep the lease.
  */
 
-import { approvalTime } from "./approvals.ts";
-import { timeBudgetTime } from "./budget-limits.ts";
-import { claimTime, wordTime } from "./claims.ts";
-import { mayGrant } from "./clearance.ts";
-import { deadlineTime, overdueTime } from "./deadlines.ts";
+import { timeBudgetTime } from "./bounds/budget-limits.ts";
+import { deadlineTime, overdueTime } from "./bounds/deadlines.ts";
+import { mayGrant } from "./calls/clearance.ts";
+import { moveTime } from "./change/migrate.ts";
+import { claimTime, wordTime } from "./company/claims.ts";
+import { awaitsTurn, turnTime } from "./company/limits.ts";
 import { type Draft, isParked, rowAt } from "./draft.ts";
-import { awaitsTurn, turnTime } from "./limits.ts";
-import { moveTime } from "./migrate.ts";
+import { approvalTime } from "./people/approvals.ts";
 import { callOf, nextOf, type Side } from "./rows.ts";
-import type { Row } from "./run.ts";
-import { hasEnded } from "./run.ts";
-import { isFlying } from "./unwind.ts";
+import type { Row } from "./run/index.ts";
+import { hasEnded } from "./run/index.ts";
+import { isFlying } from "./unwind/unwind.ts";
 
 export interface Attention {
   /** Keep the lease. */

@@ -107,7 +107,7 @@ export class Acquirer {
     if (!(await suspects.driveAlone(lease.run, drive))) await this.#giveBack(lease, won.now + handBackMs.first);
   }
 
-  /** That of a version which the run is asked to move to (`core/migrate.ts`), or its own; `null`: none is served here. */
+  /** That of a version which the run is asked to move to (`core/change/migrate.ts`), or its own; `null`: none is served here. */
   #machineFor({ record, rows, inbox }: Won, mayMove: boolean): Machine | null {
     const { machineFor } = this.#options.context.sagas;
     for (const target of mayMove ? targetsOf({ record, rows, inbox }) : []) {

@@ -1,6 +1,6 @@
 /**
  * The requests that a parent makes of the runs it starts as steps: start it, look at it, ask it to go back. Owns no decision:
- * what is asked and what follows from an answer are core's (`core/children.ts`). Also carries a child's word to its parent.
+ * what is asked and what follows from an answer are core's (`core/company/children.ts`). Also carries a child's word to its parent.
  *
  * Invariants: P1 every request may be sent twice, by two workers, late. P2 nothing here throws: what could not be done says so,
  * and is done again. P3 a child is asked to go back only after it is certain that nobody can start it any more.

@@ -1,6 +1,6 @@
 /**
  * Shows parked runs to the tooling of queues, and carries out what is put back there by hand. Owns when letters are added and
- * removed; the run record stays the truth, `core/resume.ts` decides what a retry by hand comes to.
+ * removed; the run record stays the truth, `core/replay/resume.ts` decides what a retry by hand comes to.
  *
  * Invariants: K1 nothing here holds a run up or fails it: what cannot be shown now is shown by a later sweep. K2 a letter is
  * removed only when its review was seen to be over, or never was. K3 a retry by hand is one request with one command id,

@@ -1,7 +1,7 @@
 /**
  * Looks at schedules and carries out what is to be done for them. Owns when they are looked at: when one ticks, and all of them from
  * time to time, so that no lost tick is missed and what makes them tick is put back. What is to be done is core's
- * (`core/schedules.ts`). Any number of workers may do it.
+ * (`core/company/schedules.ts`). Any number of workers may do it.
  *
  * Invariants: X1 what is decided is written before it is done, on the revision it was decided on; whoever comes second looks again.
  * X2 doing it twice makes one run: its id and its command follow from the tick.

@@ -1,6 +1,6 @@
 /**
  * Carries what a run says to the line it stands in, and tells those whose turn it may be. Owns no decision: when a run asks and
- * gives is core's (`core/limits.ts`).
+ * gives is core's (`core/company/limits.ts`).
  *
  * Invariants: U1 a request is sent again unchanged until it is answered. U2 `turn_given` is learnt only after everybody who may ask
  * now was told; who is told asks, and is answered by the line. U3 no turn is lost with a process: whoever is told to wait looks

@@ -1,6 +1,6 @@
 /**
  * The bounds of a saga as its author writes them: how long a run may take, what it may use, how often it may ask for the same
- * call. Owns the defaults and what is refused; `core/deadlines.ts`, `core/budgets.ts` and `core/loops.ts` own what follows.
+ * call. Owns the defaults and what is refused; `core/bounds/deadlines.ts`, `core/bounds/budgets.ts` and `core/bounds/loops.ts` own what follows.
  *
  * Invariant: what leaves here is whole: numbers that can be counted up to, times in ms.
  */

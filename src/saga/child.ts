@@ -1,6 +1,6 @@
 /**
  * `child()`: a saga as a step of another one. Owns its declaration; what the parent makes of the run it has started is
- * core's (`core/children.ts`), and the requests are the engine's.
+ * core's (`core/company/children.ts`), and the requests are the engine's.
  *
  * Invariants: C1 a child carries its saga, so whoever has the parent has all that is below it. C2 a saga is a value that is
  * made after its children, so none is its own descendant, and the depth is bounded by what was declared.

@@ -1,7 +1,7 @@
 /**
  * `.each()`: one step over a list, as a step that uses it as its tool. Each item is a ledger row with an operation id of its
  * own, so a batch that is interrupted goes on at the right item, and what happened is undone item by item. Owns how it is
- * declared; `core/batches.ts` works through it, so no worker is held by a batch whose items wait.
+ * declared; `core/company/batches.ts` works through it, so no worker is held by a batch whose items wait.
  */
 import { z } from "zod";
 import { type Finding, refuseErrors } from "./finding.ts";

@@ -128,7 +128,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     harm: "the stock is released before the card is refunded",
     changes: [
       {
-        file: "src/core/unwind-order.ts",
+        file: "src/core/unwind/unwind-order.ts",
         find: "return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);",
         replace: "return sent.sort((a, b) => a.revision - b.revision || a.seq - b.seq);",
       },
@@ -138,7 +138,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "absent-before-the-deadline",
     harm: "the first request lands after the probe has said that there is none",
-    changes: [{ file: "src/core/find-out.ts", find: "asked >= deadline", replace: "asked >= 0" }],
+    changes: [{ file: "src/core/calls/find-out.ts", find: "asked >= deadline", replace: "asked >= 0" }],
     claimed: [seeds],
   },
   {
@@ -146,7 +146,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     harm: "a late answer to an earlier turn of a loop is taken for the present one's",
     changes: [
       {
-        file: "src/core/settle.ts",
+        file: "src/core/calls/settle.ts",
         find: "export function settle(draft: Draft, word: Word): void {",
         replace: `export function settle(draft: Draft, given: Word): void {
   const told = draft.rows[given.seq - 1];
@@ -161,7 +161,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     harm: "two runs make the effect that one intent stands for",
     changes: [
       {
-        file: "src/core/grant.ts",
+        file: "src/core/calls/grant.ts",
         find: 'if (side === "action" && needsClaim(row)) return claim(draft, row);',
         replace: "if (needsClaim(row) && draft.rows.length === 0) return claim(draft, row);",
       },
@@ -185,7 +185,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     harm: "an agent that is made again pays again",
     changes: [
       {
-        file: "src/core/tools.ts",
+        file: "src/core/calls/tools.ts",
         find: "const match = matchOf(step, ask);",
         replace: "const match = matchOf(step, { ...ask, key: [ask.send, ask.key], intent: null });",
       },

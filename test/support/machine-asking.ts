@@ -1,7 +1,7 @@
 /** Asking a small machine one thing: what tests of the machine port are written in. */
 import { type AnyStateMachine, createMachine, raise } from "xstate";
-import { machineOf } from "../../src/core/machine.ts";
-import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "../../src/core/machine-port.ts";
+import { machineOf } from "../../src/core/machine/machine.ts";
+import type { Machine, MachineEvent, MachineState, MachineView, Turn } from "../../src/core/machine/port.ts";
 import type { Json } from "../../src/saga/index.ts";
 import { type SpecParts, specOf, steps } from "./saga-spec.ts";
 

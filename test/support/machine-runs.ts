@@ -4,8 +4,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { type AnyActor, createActor, fromPromise, SimulatedClock } from "xstate";
-import { machineOf } from "../../src/core/machine.ts";
-import type { MachineEffect, MachineEvent, MachineState, MachineView, Turn } from "../../src/core/machine-port.ts";
+import { machineOf } from "../../src/core/machine/machine.ts";
+import type { MachineEffect, MachineEvent, MachineState, MachineView, Turn } from "../../src/core/machine/port.ts";
 import type { Json, SagaSpec } from "../../src/saga/index.ts";
 
 /** What the world sees of a run, in order. */

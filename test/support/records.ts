@@ -4,7 +4,7 @@
  */
 import { type Commit, listingsOf } from "../../src/core/commit.ts";
 import type { CreateCommand, LeaseRef, SendCommand } from "../../src/core/ports.ts";
-import type { Call, InboxBody, LogEntry, Row, RunRecord, RunRef, Taken, Undo } from "../../src/core/run.ts";
+import type { Call, InboxBody, LogEntry, Row, RunRecord, RunRef, Taken, Undo } from "../../src/core/run/index.ts";
 
 let counter = 0;
 

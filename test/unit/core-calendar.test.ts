@@ -1,6 +1,6 @@
 /** The times of a schedule follow from its definition alone: across the days on which clocks are put forward and back, too. */
 import { describe, expect, test } from "vitest";
-import { dueTicks, nextTick, type Timing, timingProblem } from "../../src/core/calendar.ts";
+import { dueTicks, nextTick, type Timing, timingProblem } from "../../src/core/company/calendar.ts";
 
 const at = (text: string) => Date.parse(text);
 const told = (ticks: readonly number[]) => ticks.map((tick) => new Date(tick).toISOString().replace(":00.000Z", "Z"));

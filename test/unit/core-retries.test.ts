@@ -1,6 +1,6 @@
 /** Trying again: when, under which key, and for how long a repeat is safe. */
 import { describe, expect, test } from "vitest";
-import { backoffMs, nextProbeAt, windowMs } from "../../src/core/retry.ts";
+import { backoffMs, nextProbeAt, windowMs } from "../../src/core/calls/retry.ts";
 import { epochMs, notApplied, notCalled, ok, Play, retry, settings, timedOut } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 

@@ -1,7 +1,7 @@
 /** What the machine port calls a defect, and that a defect leaves everything as it was. */
 import { describe, expect, test } from "vitest";
 import { assign, cancel, emit, enqueueActions, sendTo, spawnChild, stopChild } from "xstate";
-import type { MachineEvent } from "../../src/core/machine-port.ts";
+import type { MachineEvent } from "../../src/core/machine/port.ts";
 import {
   type Config,
   defectOf,

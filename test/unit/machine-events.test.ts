@@ -1,7 +1,7 @@
 /** Which events reach a machine, as what, and what would be made of them. */
 import { describe, expect, test } from "vitest";
 import { assign, log } from "xstate";
-import type { MachineEvent } from "../../src/core/machine-port.ts";
+import type { MachineEvent } from "../../src/core/machine/port.ts";
 import type { Json } from "../../src/saga/index.ts";
 import {
   defectOf,

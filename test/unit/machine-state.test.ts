@@ -1,7 +1,7 @@
 /** What the machine port stores, and what it will not restore. */
 import { describe, expect, test } from "vitest";
 import { assign } from "xstate";
-import type { MachineState } from "../../src/core/machine-port.ts";
+import type { MachineState } from "../../src/core/machine/port.ts";
 import type { Json } from "../../src/saga/index.ts";
 import {
   type Config,

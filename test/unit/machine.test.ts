@@ -1,8 +1,8 @@
 /** What the machine port answers: effects in order, regions entered, endings. */
 import { describe, expect, test } from "vitest";
 import { cancel, emit, log } from "xstate";
-import { machineOf } from "../../src/core/machine.ts";
-import type { MachineEvent, Turn } from "../../src/core/machine-port.ts";
+import { machineOf } from "../../src/core/machine/machine.ts";
+import type { MachineEvent, Turn } from "../../src/core/machine/port.ts";
 import {
   type Config,
   external,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasEnded } from "../../../src/core/run.ts";
+import { hasEnded } from "../../../src/core/run/index.ts";
 import { aCreate, aRecord, aRow } from "../../support/records.ts";
 import { acquired, type Current, committed, created, ended, epochMs, sweep } from "./harness.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RunRecord } from "../../../src/core/run.ts";
+import type { RunRecord } from "../../../src/core/run/index.ts";
 import { maxWakeUpsQueued } from "../../../src/store/limits.ts";
 import { aCreate, aSend, fresh } from "../../support/records.ts";
 import { acquired, type Current, created, epochMs, held, idsOf, leaseMs, sweep } from "./harness.ts";

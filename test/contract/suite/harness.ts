@@ -1,7 +1,7 @@
 /** What the contract suite needs of an adapter, and what its parts share. */
 import { expect } from "vitest";
 import type { AcquireAnswer, CreateAnswer, LeaseRef, OwnerRef, Store, WakeUp } from "../../../src/core/ports.ts";
-import type { RunRecord, RunRef } from "../../../src/core/run.ts";
+import type { RunRecord, RunRef } from "../../../src/core/run/index.ts";
 import { aCommit, aCreate, aLease, type CommitPatch, fresh, refOf } from "../../support/records.ts";
 
 /** Store time at which every contract test begins: time stands still there until a test moves it. */

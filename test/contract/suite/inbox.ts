@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { InboxBody } from "../../../src/core/run.ts";
+import type { InboxBody } from "../../../src/core/run/index.ts";
 import { maxEntriesWaiting, maxSlotsTaken, slotsKept } from "../../../src/store/limits.ts";
 import { aSend, fresh, refOf } from "../../support/records.ts";
 import { acquired, type Current, committed, created, ended, epochMs, held, leaseMs, sweep } from "./harness.ts";

@@ -5,7 +5,7 @@ import {
   type IntentRef,
   intentOf,
   type PublishIntentCommand,
-} from "../../../src/core/intents.ts";
+} from "../../../src/core/company/intents.ts";
 import { fresh } from "../../support/records.ts";
 import { type Current, epochMs } from "./harness.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PermitCommand } from "../../../src/core/ports.ts";
-import type { RunRecord } from "../../../src/core/run.ts";
+import type { RunRecord } from "../../../src/core/run/index.ts";
 import { aCommit, anOfferedRow, anOfferedUndo, aRow } from "../../support/records.ts";
 import { acquired, type Current, committed, ended, epochMs, held, leaseMs, sweep } from "./harness.ts";
 

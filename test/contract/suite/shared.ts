@@ -1,7 +1,7 @@
 /** Listings that all tenants share, and who serves what is open in them. */
 import { expect, test } from "vitest";
 import type { SharedQuery } from "../../../src/core/ports.ts";
-import type { RunRecord } from "../../../src/core/run.ts";
+import type { RunRecord } from "../../../src/core/run/index.ts";
 import { aRow, fresh } from "../../support/records.ts";
 import { type Current, committed, ended, epochMs, held, leaseMs } from "./harness.ts";
 

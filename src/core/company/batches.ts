@@ -1,0 +1,97 @@
+/**
+ * A batch: one step over a list, each item a ledger row of its own. Owns which items are begun, and what the batch comes to.
+ * It follows from the rows alone: nobody holds a worker for it, and going on after a crash reads nothing anew.
+ *
+ * Invariants: B1 the n-th row of a batch is its n-th item; items are begun in their order, at most `concurrency` at once, a
+ * part of `size` after the one before has ended. B2 an item that fails ends the batch: nothing after it is begun, and it has
+ * failed when what was under way is over. B3 the batch's own row is written when it begins and when it ends.
+ */
+import type { Json, StepSpec } from "../../saga/index.ts";
+import { closeNotApplied, happened } from "../calls/closing.ts";
+import { addRow, keyOf } from "../calls/new-row.ts";
+import { hashOf } from "../digest.ts";
+import { type Draft, note, patchCall, rowAt, stepOf } from "../draft.ts";
+import type { Failure, Row } from "../run/index.ts";
+import { countChange } from "../size.ts";
+
+type Broken = Pick<Failure, "kind" | "code" | "message">;
+
+/** Goes on with a batch as far as it can now. */
+export function workThrough(draft: Draft, seq: number): void {
+  const row = rowAt(draft, seq);
+  if (row.call.state !== "planned") return;
+  const step = stepOf(draft, row);
+  // A batch has one tool, and its input was checked to be a list.
+  const { item } = step.uses as Readonly<Record<"item", StepSpec>>;
+  const inputs = row.input as readonly Json[];
+  const rows = draft.rows.filter(({ tool }) => tool?.parent === seq);
+  const broken = beginItems(draft, row, { item, inputs, rows, ...(step.batch as Required<StepSpec>["batch"]) });
+  if (rows.some(({ told }) => told === null)) return;
+  if (broken !== null) fail(draft, seq, broken);
+  else if (rows.length === inputs.length) {
+    const output = rows.map((each) => each.output);
+    happened(draft, { seq, side: "action" }, { output, unusable: null, proof: "answer", which: "newest" });
+  }
+}
+
+interface Work {
+  readonly item: StepSpec;
+  readonly inputs: readonly Json[];
+  /** The items begun so far; grows. */
+  readonly rows: Row[];
+  readonly size: number;
+  readonly concurrency: number;
+}
+
+/** Begins what may be begun; answers why nothing more is. */
+function beginItems(draft: Draft, batch: Row, { item, inputs, rows, size, concurrency }: Work): Broken | null {
+  const at = rows.findIndex(hasFailed);
+  if (at >= 0) return failureOf(rows[at] as Row, at);
+  let open = rows.filter(({ told }) => told === null).length;
+  for (; rows.length < inputs.length && open < concurrency; open += 1) {
+    if (open > 0 && rows.length % size === 0) return null;
+    const input = inputs[rows.length] as Json;
+    const key = keyOf(item, input, null);
+    if (!key.ok)
+      return {
+        kind: "fail",
+        code: null,
+        message: `item ${rows.length}: ${item.name} cannot be called: ${key.problem}`,
+      };
+    rows.push(beginItem(draft, batch, { item, input, key: key.value, at: rows.length }));
+  }
+  return null;
+}
+
+interface Item {
+  readonly item: StepSpec;
+  readonly input: Json;
+  readonly key: Json;
+  readonly at: number;
+}
+
+function beginItem(draft: Draft, { seq: parent, region, regionEntry }: Row, { item, input, key, at }: Item): Row {
+  countChange(draft, null, input);
+  const tool = { parent, match: hashOf(["key", "item", at]), asks: 1 };
+  const seq = addRow(draft, { step: item, key, invoke: "", region, regionEntry, input, tool, isItem: true });
+  note(draft, { what: "tool", seq });
+  return rowAt(draft, seq);
+}
+
+function hasFailed({ told }: Row): boolean {
+  return told === "failure" || told === "nothing";
+}
+
+function failureOf({ step, call, intent }: Row, at: number): Broken {
+  const { error } = call;
+  const why = error?.message ?? `${intent?.owner} has its intent with other arguments`;
+  const kind = error?.kind === "child" ? error.kind : "fail";
+  return { kind, code: error?.code ?? null, message: `item ${at}: ${step} was not applied: ${why}` };
+}
+
+function fail(draft: Draft, seq: number, broken: Broken): void {
+  const place = { seq, side: "action" } as const;
+  note(draft, { what: "outcome", seq, send: 0, outcome: "not_applied", proof: "answer" });
+  patchCall(draft, place, { error: { ...broken, attempts: 1 } });
+  closeNotApplied(draft, place, "answer");
+}

@@ -1,0 +1,51 @@
+/**
+ * Where plans and batches lie until they are executed, as a port. Owns the words; adapters are the stores.
+ *
+ * 1. What is put there stands: it is executed, or it expires, and nobody changes it.
+ * 2. Of those who take it one wins, and is answered the same again and again; the others are told who.
+ * 3. What has expired is not there any more, whether or not the store has removed it.
+ */
+import type { Json } from "../../saga/index.ts";
+
+export interface PutPlanCommand {
+  readonly id: string;
+  readonly body: Json;
+  /** Store time, ms. */
+  readonly expiresAt: number;
+}
+
+export interface TakePlanCommand {
+  readonly id: string;
+  readonly by: string;
+  /** Taking it again with it is answered `DUP`. */
+  readonly commandId: string;
+}
+
+/** Who has taken a plan. */
+export interface Taker {
+  readonly by: string;
+  readonly commandId: string;
+}
+
+/** A plan or batch as it lies there. */
+export interface KeptPlan {
+  readonly body: Json;
+  readonly expiresAt: number;
+  readonly taken: Taker | null;
+  /** What came of the items of a batch, by place. */
+  readonly results: Readonly<Record<string, Json>>;
+}
+
+type Timed<Answer> = Answer & { readonly now: number };
+
+/** The one place where plans and batches are kept. */
+export interface PlanShelf {
+  /** `EXISTS`: there is one under this id, and it stands. */
+  putPlan(command: PutPlanCommand): Promise<Timed<{ readonly answer: "OK" | "EXISTS" }>>;
+  getPlan(id: string): Promise<Timed<({ readonly answer: "OK" } & KeptPlan) | { readonly answer: "ABSENT" }>>;
+  takePlan(
+    command: TakePlanCommand,
+  ): Promise<Timed<{ readonly answer: "OK" | "DUP" | "ABSENT" } | ({ readonly answer: "TAKEN" } & Taker)>>;
+  /** What came of one item of a batch; the first word stands (`KNOWN`). */
+  noteResult(id: string, item: number, result: Json): Promise<Timed<{ readonly answer: "OK" | "KNOWN" | "ABSENT" }>>;
+}
