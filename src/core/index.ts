@@ -12,7 +12,7 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export { objectionToRaise } from "./bounds/budget-limits.ts";
-export { passedBy, remainingOf } from "./bounds/budgets.ts";
+export { isOverShareOf, passedBy, remainingOf } from "./bounds/budgets.ts";
 export { type ToolAnswer, toolAnswer } from "./calls/tools.ts";
 export { differencesOf } from "./change/differences.ts";
 export { foldLog } from "./change/fold.ts";
@@ -31,7 +31,7 @@ export {
   unreadableListing,
 } from "./commit.ts";
 export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
-export { childRef, isChildOf, requestTo, wordToParent } from "./company/child-run.ts";
+export { childRef, isChildOf, requestTo, seenAs, shareFor, wordToParent } from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
 export { turnKeyOf } from "./company/limits.ts";
