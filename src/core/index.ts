@@ -19,7 +19,9 @@ export { foldLog } from "./change/fold.ts";
 export { baseIn } from "./change/log-base.ts";
 export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
 export { machinesOf } from "./change/pinned.ts";
+export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
+export { structureChanges } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
