@@ -12,14 +12,16 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export { objectionToRaise } from "./bounds/budget-limits.ts";
-export { passedBy, remainingOf } from "./bounds/budgets.ts";
+export { isOverShareOf, passedBy, remainingOf } from "./bounds/budgets.ts";
 export { type ToolAnswer, toolAnswer } from "./calls/tools.ts";
 export { differencesOf } from "./change/differences.ts";
 export { foldLog } from "./change/fold.ts";
 export { baseIn } from "./change/log-base.ts";
 export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
 export { machinesOf } from "./change/pinned.ts";
+export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
+export { structureChanges } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
@@ -31,7 +33,7 @@ export {
   unreadableListing,
 } from "./commit.ts";
 export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
-export { childRef, isChildOf, requestTo, wordToParent } from "./company/child-run.ts";
+export { childRef, isChildOf, requestTo, seenAs, shareFor, wordToParent } from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
 export { turnKeyOf } from "./company/limits.ts";

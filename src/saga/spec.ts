@@ -157,6 +157,8 @@ export interface ChildSpec {
   readonly of: SagaSpec;
   /** Nobody waits for it, cancels it or undoes it. */
   readonly detached: boolean;
+  /** How much of a budget of the run that starts it it is given at a time; a tenth of what is not named. */
+  readonly share: Readonly<Record<string, number>>;
 }
 
 /** How the items of a list are worked through. */

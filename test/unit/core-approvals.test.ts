@@ -565,6 +565,13 @@ describe("time", () => {
     expect(wordsOn(play)).toEqual(["asking", "refused cfo", "asking", "escalated", "approve cfo", "approved"]);
   });
 
+  test("others may decide from their time on, before anybody has looked at the run", () => {
+    const play = gated({ ...gate, escalate: [{ after: "30m", to: "board" }] });
+    play.now += hourMs / 2;
+    says(play, "pay", cfo, approve());
+    expect(play.flying()).toEqual(["pay"]);
+  });
+
   test("of an escalation that comes after the end never comes, and what asks first is seen to first", () => {
     const play = gated({ ...gate, escalate: [{ after: "2h", to: "board" }] });
     play.advance(3 * hourMs);
