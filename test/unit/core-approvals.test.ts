@@ -427,6 +427,12 @@ describe("what an edit may make of it", () => {
     expect(refusal(play)).toContain("it may not be edited so: cents");
     edited(play, { cents: 300, to: "shop", more: 1 });
     expect(refusal(play)).toBe("more may not be edited, only cents, note");
+    const noted = new Play(
+      line([call("pay", { approve: { ...tiers, edits: z.object({ cents: z.int() }) }, input: Pay })]),
+      { input: { cents: 400, to: "shop", note: "urgent" } },
+    );
+    edited(noted, { cents: 300, to: "shop" });
+    expect(refusal(noted)).toBe("note may not be edited, only cents");
     edited(play, { cents: 300, to: "shop", note: "less" });
     expect(play.row("pay").input).toEqual({ cents: 300, to: "shop", note: "less" });
     expect(play.flying()).toEqual(["pay"]);
