@@ -1,3 +1,4 @@
+export { crashSweep, type SweepFailure, type SweepOptions, type SweepReport } from "./crash-sweep.ts";
 export {
   type CallFault,
   FakeWorld,
