@@ -210,7 +210,7 @@ async function whyRefused(
 }
 
 function whereOf(run: RunRef, { seq, n }: ApprovalRef): string {
-  return `row ${seq} of run ${run.id} (asked for the ${n}. time)`;
+  return `row ${seq} of run ${run.id}${n === 1 ? "" : ` (question ${n})`}`;
 }
 
 /** It asks nobody any more. */

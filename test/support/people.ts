@@ -10,6 +10,9 @@ export const dayMs = 24 * hourMs;
 
 export const person = (id: string, ...roles: string[]): Principal => ({ id, kind: "person", roles });
 
+/** Whatever its results and events are. */
+type Asking = Pick<RunHandle, "id" | "approvals" | "decide">;
+
 export async function peopleTop(sagas: readonly Saga[]) {
   const top = benchTop(sagas);
   await top.store.open();
@@ -44,7 +47,7 @@ export async function peopleTop(sagas: readonly Saga[]) {
   }
 
   /** Says it to what the run asks now, and lets everybody work. `code: why` where it was refused. */
-  async function says(run: RunHandle, as: Principal, word: DecisionWord): Promise<string> {
+  async function says(run: Asking, as: Principal, word: DecisionWord): Promise<string> {
     const [pending] = await run.approvals();
     if (pending === undefined) return "nobody is asked";
     const said = await run.decide(pending, word, { as }).then(
@@ -59,7 +62,7 @@ export async function peopleTop(sagas: readonly Saga[]) {
 }
 
 /** What a run asks; it must ask one thing. */
-export async function askedBy(run: RunHandle): Promise<PendingApproval> {
+export async function askedBy(run: Asking): Promise<PendingApproval> {
   const [pending, ...others] = await run.approvals();
   if (pending === undefined || others.length > 0)
     throw new Error(`${run.id} asks ${others.length} things more than one`);
