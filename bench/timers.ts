@@ -18,7 +18,7 @@ const startEveryMs = 25;
 const batch = 5_000;
 const warmUpRuns = 1_000;
 /** The first timer falls due when so many times as many runs could have been made. */
-const leadOfRuns = 2;
+const leadOfRuns = 4;
 /** Ids above those of the timers. */
 const firstStart = 100_000_000;
 /** Nobody waits longer for the last timer. */
