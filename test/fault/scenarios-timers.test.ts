@@ -9,6 +9,7 @@ import { saga, stepsFor } from "../../src/index.ts";
 import { lanePrefix, poolQueue } from "../../src/queue/jobs.ts";
 import type { WorldClient } from "../../src/testing/index.ts";
 import { withStoreAt } from "../support/agreed.ts";
+import { settings } from "../support/fault-plan.ts";
 import { waitFor } from "../support/processes.ts";
 import { type Top, until } from "../support/top.ts";
 import { Here } from "./scenarios-here.ts";
@@ -43,6 +44,8 @@ const sagas = [short, long];
 /** Of a full machine. The product promises a sweep, and a lease where it was held up itself. */
 const toleranceMs = 20_000;
 
+const { leaseMs, renewMs, marginMs, commandTimeoutMs, startWithinMs, barrierMs } = settings;
+
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `r${at + 1}`);
 const isWaiting = async ({ client }: Top, id: string) => (await client.run(id).get()).status === "waiting";
 
@@ -70,7 +73,8 @@ const storeNow = ({ namespace }: Top) => withStoreAt(here.place, namespace, (sto
 
 test("R019 fifty of them fall due while Redis is restarted: each fires once and soon, and nobody restarts a process", async () => {
   const top = here.top(sagas);
-  await top.worker();
+  // What was there before a restart is left for two leases to those who may remember more of it.
+  await top.worker({ settings: { leaseMs, renewMs, marginMs, commandTimeoutMs, startWithinMs, barrierMs } });
   const ids = numbered(50);
   await top.client.startMany(
     long,
