@@ -334,6 +334,7 @@ function lineOf(fact: Fact): string | null {
     case "saga_resumed":
       return null;
     case "budget":
+    case "schemas_changed":
     case "unserved":
     case "recovered":
     case "trouble":

@@ -19,7 +19,9 @@ export { foldLog } from "./change/fold.ts";
 export { baseIn } from "./change/log-base.ts";
 export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
 export { machinesOf } from "./change/pinned.ts";
+export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
+export { structureChanges } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
@@ -44,6 +46,7 @@ export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";
 export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
+export { objectionToEdit } from "./people/edits.ts";
 export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";

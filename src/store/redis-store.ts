@@ -41,7 +41,7 @@ import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
-import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
+import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -338,6 +338,10 @@ class RedisStore implements Store {
 
   async serving() {
     return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
+  async registered(saga: string, version: number) {
+    return await registered(this.#parts().wire, this.#keys.sagas, saga, version);
   }
 
   async register(saga: RegisteredSaga) {
