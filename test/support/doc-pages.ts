@@ -89,6 +89,7 @@ export const pages = {
   artifacts: { path: "docs/artifacts.md", programs: ["archive.ts"], others: {} },
   replay: { path: "docs/replay.md", programs: ["operate.ts"], others: {} },
   agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
+  bounds: { path: "docs/bounds.md", programs: ["bounds.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;
