@@ -12,7 +12,7 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export { objectionToRaise } from "./bounds/budget-limits.ts";
-export { passedBy, remainingOf } from "./bounds/budgets.ts";
+export { isOverShareOf, passedBy, remainingOf } from "./bounds/budgets.ts";
 export { type ToolAnswer, toolAnswer } from "./calls/tools.ts";
 export { differencesOf } from "./change/differences.ts";
 export { foldLog } from "./change/fold.ts";
@@ -34,7 +34,7 @@ export {
   unreadableListing,
 } from "./commit.ts";
 export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
-export { childRef, isChildOf, requestTo, wordToParent } from "./company/child-run.ts";
+export { childRef, isChildOf, requestTo, seenAs, shareFor, wordToParent } from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
 export { turnKeyOf } from "./company/limits.ts";
@@ -47,6 +47,7 @@ export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";
 export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
+export { objectionToEdit } from "./people/edits.ts";
 export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";

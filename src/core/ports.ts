@@ -237,6 +237,15 @@ export interface PausedSaga {
   readonly at: number;
 }
 
+/** What one look at the runs of a shard that are due has found. */
+export interface DueAnswer {
+  readonly wakeUps: readonly WakeUp[];
+  /** There may be more at once. */
+  readonly full: boolean;
+  /** Others wait until the queue has room for them. */
+  readonly crowded: boolean;
+}
+
 /**
  * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
@@ -276,7 +285,7 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   pausedSagas(): Promise<readonly PausedSaga[]>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
   /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
-  due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
+  due(shard: number, limit: number): Promise<Timed<DueAnswer>>;
   permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
   renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;
   /** Registers an incarnation, its pulse (again after each reconnect), and the structures whose runs it drives. */

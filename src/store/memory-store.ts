@@ -56,9 +56,10 @@ import { acquire, commit, create, release, renew, setAside } from "./memory/move
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
-import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
+import { newShard, type Shard, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
+import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
 
 export interface MemoryStoreOptions {
