@@ -79,9 +79,13 @@ export class Reconciler {
     sweep.busy = true;
     try {
       let wait: number | null = 0;
+      let isMoving = false;
       while (wait !== null) {
         if (wait > 0) await pause(this.#context.clock, wait);
-        wait = this.#nextLook(await this.#sweepOnce(shard, sweep), wait);
+        const found = await this.#sweepOnce(shard, sweep);
+        if (found === null) return;
+        isMoving ||= found.wakeUps.length > 0;
+        wait = this.#nextLook(found, isMoving, wait);
       }
     } catch (error) {
       trouble(this.#context, `sweep of shard ${shard}`, error);
@@ -90,11 +94,10 @@ export class Reconciler {
     }
   }
 
-  /** In how many ms to look again; `null`: the next tick will do. */
-  #nextLook(found: DueAnswer | null, waited: number): number | null {
-    if (found === null) return null;
+  /** In how many ms to look again; `null`: the next tick will do, as where nothing moves. */
+  #nextLook(found: DueAnswer, isMoving: boolean, waited: number): number | null {
     if (found.full) return 0;
-    if (!found.crowded) return null;
+    if (!found.crowded || !isMoving) return null;
     const wait = found.wakeUps.length > 0 ? refillMs : Math.max(waited * 2, refillMs);
     return wait < this.#context.settings.sweepMs ? wait : null;
   }

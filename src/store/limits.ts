@@ -13,7 +13,7 @@ export const maxWakeUpsQueued = 1_000;
  * Wake-ups of one pool that the sweep has handed out to runs which come due again (timers, back-offs), not taken up yet: a
  * new run stands behind no more of them in the queue. The others wait in `late:<share>`.
  */
-export const maxDueQueued = 200;
+export const maxDueQueued = 100;
 
 /** Members of backlogs that one `due` passes over because their runs were taken up in another way. */
 export const maxPassedOver = 1_000;

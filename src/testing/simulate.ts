@@ -39,12 +39,22 @@ export async function simulate<S extends Saga>(saga: S, options: SimulateOptions
   assertSteps(saga, outcomes);
   const rig = new Rig({ ...rest, sagas: [saga], scripts: outcomes });
   await rig.spawn();
+  return await started(rig, saga, { input, id });
+}
+
+/** A run on a rig whose workers are there. */
+export async function started<S extends Saga>(
+  rig: Rig,
+  // The rig runs it watched; types, name and structure are the same.
+  _saga: S,
+  { input, id }: { readonly input: SagaInput<S>; readonly id: string },
+): Promise<Simulation<S>> {
   const simulation = new Simulation<S>(rig, rig.sagas[0] as S, id);
   await simulation.start(input);
   return simulation;
 }
 
-function assertSteps(saga: Saga, outcomes: Readonly<Record<string, readonly unknown[]>>): void {
+export function assertSteps(saga: Saga, outcomes: Readonly<Record<string, readonly unknown[]>>): void {
   for (const [name, script] of Object.entries(outcomes)) {
     const known = Object.keys(saga.spec.steps);
     if (!known.includes(name)) refuse(`${saga.name} has no step "${name}"; it has ${known.join(", ")}`);
@@ -129,7 +139,7 @@ export class Simulation<S extends Saga = Saga> {
    * @throws RepriseError SIMULATION_RESTLESS where it has not come to rest after an hour of virtual time.
    */
   async settle(): Promise<this> {
-    const isAtRest = await this.#rig.settle(() => this.#family(this.#ref));
+    const isAtRest = await this.#rig.settle(() => this.family());
     this.#seen = await this.#rig.read(this.#ref);
     if (isAtRest) return this;
     const { status, waitingFor } = this.seen.record;
@@ -139,7 +149,7 @@ export class Simulation<S extends Saga = Saga> {
 
   /** Lets time go by, and everything happen that falls into it. */
   async advance(time: Duration): Promise<this> {
-    await this.#rig.advance(durationMs(time, "advance"));
+    await this.#rig.advance(durationMs(time, "advance"), () => this.family());
     return await this.settle();
   }
 
@@ -195,11 +205,11 @@ export class Simulation<S extends Saga = Saga> {
   }
 
   /** The run, and all that it has started. */
-  async #family(run: RunRef): Promise<readonly Seen[]> {
+  async family(run: RunRef = this.#ref): Promise<readonly Seen[]> {
     const seen = await this.#rig.read(run);
     if (seen === null) return [];
     const below = await Promise.all(
-      seen.rows.filter(({ kind }) => kind === "child").map((row) => this.#family(childRef(run, row))),
+      seen.rows.filter(({ kind }) => kind === "child").map((row) => this.family(childRef(run, row))),
     );
     return [seen, ...below.flat()];
   }

@@ -64,7 +64,7 @@ function unusedOf({ shares, call, child }: Row, name: string): number {
 
 /** As it was last seen; one that was not is begun. */
 function isAtWork({ child }: Row): boolean {
-  return child === null || child.status === "running" || child.status === "unwinding";
+  return child?.rests !== true;
 }
 
 /**

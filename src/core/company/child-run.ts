@@ -80,7 +80,14 @@ function wantsMore(before: RunRecord, after: RunRecord): boolean {
 /** A child as its parent sees it. */
 export function seenAs(record: RunRecord): RowChild {
   const { id, status, rollback, revision, review } = record;
-  return { run: id, status, rollback, revision, why: review?.message ?? null, ...reportOf(record) };
+  const rests = doesRest(record) ? ({ rests: true } as const) : {};
+  return { run: id, status, rollback, revision, why: review?.message ?? null, ...rests, ...reportOf(record) };
+}
+
+/** (What waits for a run that it has started, or for a budget, goes on by itself.) */
+function doesRest({ status, waitingFor }: RunRecord): boolean {
+  if (status === "waiting") return waitingFor !== "child" && waitingFor !== "budget";
+  return status === "paused" || status === "needs_review";
 }
 
 /** What tells a child of what it may use by now, of which it has not heard; `null`: nothing. */

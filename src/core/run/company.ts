@@ -29,6 +29,8 @@ export interface RowChild {
   readonly revision: number;
   /** What a person is asked about it, where it is parked. */
   readonly why: string | null;
+  /** It does nothing by itself before something comes from outside, or time passes. */
+  readonly rests?: true;
   /** What it had used; absent: nothing. */
   readonly used?: Amounts;
   /** Of what it wants more than its share, and how much that was; absent: of nothing. */

@@ -19,6 +19,9 @@ export interface MortalOptions {
   /** How long it stands still where that is its fate. */
   readonly stillMs: number;
   readonly onDeath: (process: Mortal, where: string) => void;
+  readonly onStandstill: (where: string) => void;
+  /** How long a timer of it takes, that was set for so long. */
+  readonly pace: (ms: number) => number;
 }
 
 export class Mortal {
@@ -70,18 +73,24 @@ export class Mortal {
   }
 
   /** Touches the outside, if it lives to do so. Where it stands still, it is with the answer on its way. */
-  async cross<T>(kind: Crossing["kind"], what: string, go: () => Promise<T>): Promise<T> {
+  async cross<T>(kind: Crossing["kind"], what: string, go: () => Promise<T>, again?: () => void): Promise<T> {
     await this.#awake();
     const fate = this.#fateAt(kind, what);
     if (fate === "kill before") this.kill(`before ${what}`);
     if (this.#dead) return never;
     if (fate === "lose request") throw broken(kind, what, "before it arrived");
-    if (fate === "stand still") this.#stillUntil = this.#now() + this.#options.stillMs;
+    if (fate === "deliver twice") again?.();
+    if (fate === "stand still") this.#standStill(what);
     const answered = await settled(go);
     if (fate === "kill after") this.kill(`after ${what}`);
     await this.#awake();
     if (fate === "lose reply") throw broken(kind, what, "after it was done");
     return answered();
+  }
+
+  #standStill(where: string): void {
+    this.#stillUntil = this.#now() + this.#options.stillMs;
+    this.#options.onStandstill(where);
   }
 
   /** What befalls it at this crossing. */
@@ -108,7 +117,8 @@ export class Mortal {
       if (late > 0) cancel = this.#options.clock.after(late, ring);
       else callback();
     };
-    cancel = this.#options.clock.after(ms, ring);
+    const { clock, pace } = this.#options;
+    cancel = clock.after(pace(ms), ring);
     return () => cancel();
   }
 

@@ -8,13 +8,16 @@
 import { type Client, connectedClient } from "../../client/index.ts";
 import {
   type Consumer,
+  type ConsumerOptions,
   type Fact,
   hasEnded,
   type Ids,
   type Row,
   type RunRecord,
   type RunRef,
+  type StepJob,
   type Store,
+  type Taken,
 } from "../../core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../engine/index.ts";
 import type { Saga } from "../../saga/index.ts";
@@ -40,6 +43,8 @@ export const rigNamespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
 /** How long what does not come to rest by itself is waited for. */
 const restlessMs = 3_600_000;
+/** Between two looks of a worker at runs that are at rest. */
+const coastMs = 60_000;
 const respawnMs = 300;
 /** A dead worker's job is given to another one after that long. */
 const stalledMs = 200;
@@ -73,12 +78,18 @@ export interface RigOptions {
   /** What befalls the first worker; those that come after it are spared. */
   readonly fates?: Fates;
   readonly kinds?: FunctionKinds;
-  /** Hears what the workers commit. */
-  readonly onFact?: (worker: string, fact: Fact) => void;
+}
+
+export interface RigEvent {
+  /** As `Rig.now()`. */
+  readonly at: number;
+  readonly text: string;
 }
 
 interface Living {
   readonly worker: Worker;
+  onWake: ((run: RunRef) => Promise<void>) | null;
+  onStep: ((step: StepJob) => Promise<void>) | null;
   consumer: Consumer | null;
 }
 
@@ -90,13 +101,15 @@ export class Rig {
   /** The sagas as they run here, in the order given, then their children. */
   readonly sagas: readonly Saga[];
   readonly probed: Said[] = [];
-  readonly deaths: string[] = [];
+  /** What has happened, in order: what befell processes, what they committed. */
+  readonly events: RigEvent[] = [];
   readonly #options: RigOptions;
   readonly #queue: MemoryQueue;
   readonly #ids: Ids;
   readonly #alive = new Map<Mortal, Living>();
   readonly #watch: Watch;
   #births = 0;
+  #isCoasting = false;
 
   constructor(options: RigOptions) {
     this.#options = options;
@@ -136,7 +149,7 @@ export class Rig {
   }
 
   /** Another worker process, as one more replica. */
-  async spawn(fates: Fates = spared): Promise<void> {
+  async spawn(fates: Fates = spared): Promise<Mortal> {
     this.#births += 1;
     const process = new Mortal({
       name: `worker-${this.#births}`,
@@ -144,6 +157,8 @@ export class Rig {
       fates,
       stillMs: rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
+      onStandstill: (where) => this.#stood(process, where),
+      pace: (ms) => (this.#isCoasting && ms > 0 ? Math.max(ms, coastMs) : ms),
     });
     const worker = engineWorker(this.#parts(process), {
       namespace: rigNamespace,
@@ -156,11 +171,12 @@ export class Rig {
       allowForgetfulStore: false,
       log: () => undefined,
     });
-    this.#alive.set(process, { worker, consumer: null });
-    const started = worker.start();
-    // A process that dies while it starts never says so.
+    this.#alive.set(process, { worker, consumer: null, onWake: null, onStep: null });
+    // Whoever runs processes starts one that could not start again.
+    const started = worker.start().catch((error: unknown) => process.kill(`as it could not start: ${String(error)}`));
+    // One that dies meanwhile never says that it has started.
     await Promise.race([started, this.clock.advance(0)]);
-    started.catch((error: unknown) => process.kill(`start: ${String(error)}`));
+    return process;
   }
 
   /** kill -9, now; another worker comes in its place. */
@@ -168,9 +184,16 @@ export class Rig {
     for (const process of [...this.#alive.keys()]) process.kill("by hand");
   }
 
-  /** Moves time by `ms`, and lets everything happen that falls into it. */
-  async advance(ms: number): Promise<void> {
-    await this.clock.advance(ms);
+  /**
+   * Moves time by `ms`, and lets everything happen that falls into it. While the runs are at rest the workers look after them less
+   * often, or a day would be made of sweeps.
+   */
+  async advance(ms: number, runs: () => Promise<readonly Seen[]>): Promise<void> {
+    const end = this.clock.monotonicMs() + ms;
+    do this.#isCoasting = areAtRest(await runs(), this.now());
+    while (await this.clock.step(end));
+    this.#isCoasting = false;
+    await this.clock.advance(end - this.clock.monotonicMs());
   }
 
   /** Lets everything happen that needs neither people, nor events, nor a timer of a machine. `false`: it does not come to rest. */
@@ -187,7 +210,9 @@ export class Rig {
 
   async read(run: RunRef): Promise<Seen | null> {
     const record = await this.store.read(run);
-    return record === null ? null : { record, rows: await this.store.ledger(run) };
+    if (record === null) return null;
+    const unread = (await this.store.inbox(run)).filter(({ position }) => position > record.seen).length;
+    return { record, rows: await this.store.ledger(run), unread };
   }
 
   async close(): Promise<void> {
@@ -208,23 +233,45 @@ export class Rig {
         wakeUps: process.wakeUps(this.#queue.wakeUps),
         clock: process.clock,
         ids: this.#ids,
-        facts: { emit: (fact) => this.#options.onFact?.(process.name, fact) },
+        facts: { emit: (fact) => this.#noteFact(process.name, fact) },
       },
-      consumers: (wanted) => {
-        const consumer = this.#queue.consumers({
-          ...wanted,
-          onWake: (run) => process.cross("job", "job", () => wanted.onWake(run)),
-          onStep: (step) => process.cross("job", "step job", () => wanted.onStep(step)),
-        });
-        const mine = this.#alive.get(process);
-        if (mine !== undefined) mine.consumer = consumer;
-        return consumer;
-      },
+      consumers: (wanted) => this.#consumerOf(process, wanted),
       pulse: (onOpen) => {
         onOpen({ serverId: "sim", pulse: process.name });
         return { close: () => undefined };
       },
     };
+  }
+
+  #consumerOf(process: Mortal, wanted: ConsumerOptions): Consumer {
+    const again = (deliver: (to: Living) => Promise<void> | undefined) => () => void this.#deliverAgain(deliver);
+    const consumer = this.#queue.consumers({
+      ...wanted,
+      onWake: (run) =>
+        process.cross(
+          "job",
+          "job",
+          () => wanted.onWake(run),
+          again(({ onWake }) => onWake?.(run)),
+        ),
+      onStep: (job) =>
+        process.cross(
+          "job",
+          "step job",
+          () => wanted.onStep(job),
+          again(({ onStep }) => onStep?.(job)),
+        ),
+    });
+    const mine = this.#alive.get(process);
+    if (mine !== undefined) Object.assign(mine, { consumer, onWake: wanted.onWake, onStep: wanted.onStep });
+    return consumer;
+  }
+
+  /** Hands a job to one more worker, whatever the queue thinks of it. */
+  async #deliverAgain(deliver: (to: Living) => Promise<void> | undefined): Promise<void> {
+    this.#note("the job is delivered to a second worker as well");
+    const another = this.#alive.get(await this.spawn());
+    if (another !== undefined) await deliver(another);
   }
 
   #servicesOf(process: Mortal): object {
@@ -234,9 +281,28 @@ export class Rig {
   }
 
   #buried(process: Mortal, where: string): void {
-    this.deaths.push(`${process.name} was killed ${where}`);
+    this.#note(`${process.name} is killed ${where}`);
     this.#forget(process);
     this.clock.after(respawnMs, () => void this.spawn());
+  }
+
+  /** Another replica is there to take over from it. */
+  #stood(process: Mortal, where: string): void {
+    this.#note(`${process.name} stands still at ${where}, for longer than its lease`);
+    void this.spawn();
+  }
+
+  #noteFact(worker: string, fact: Fact): void {
+    if (fact.fact !== "committed") return;
+    const { run, entry, record } = fact;
+    const taken = entry.taken.map((each) => takenInWords(each)).join(", ");
+    this.#note(
+      `${worker} commits revision ${entry.revision} of ${run.id}: ${taken || "nothing"}; it is ${record.status}`,
+    );
+  }
+
+  #note(text: string): void {
+    this.events.push({ at: this.now(), text });
   }
 
   #forget(process: Mortal): void {
@@ -250,6 +316,8 @@ export class Rig {
 export interface Seen {
   readonly record: RunRecord;
   readonly rows: readonly Row[];
+  /** Requests in its inbox that it has not looked at. */
+  readonly unread: number;
 }
 
 /** Do they go on only when somebody says something, or when a timer of a machine is due? */
@@ -265,12 +333,25 @@ function waitsForOthers({ record: { status, waitingFor } }: Seen): boolean {
 
 const goesOnByItself = new Set(["worker", "child", "intent", "limit"]);
 
-function isAtRest({ record, rows }: Seen, now: number): boolean {
+function isAtRest({ record, rows, unread }: Seen, now: number): boolean {
   const { status, waitingFor } = record;
+  if (unread > 0) return false;
   if (hasEnded(status) || status === "needs_review" || status === "paused") return true;
   if (status !== "waiting" || goesOnByItself.has(waitingFor ?? "")) return false;
-  const isRetried = rows.some(({ seq, call }) => record.open.includes(seq) && call.nextAt !== null);
+  const isRetried = rows.some(
+    ({ seq, call, approval }) => record.open.includes(seq) && call.nextAt !== null && approval?.state !== "asking",
+  );
   return !isRetried && record.timers.every(({ at }) => at > now);
+}
+
+/** `sent 2`, `outcome 2 succeeded`: what a commit has taken into account. */
+function takenInWords(taken: Taken): string {
+  const parts = [
+    "seq" in taken ? taken.seq : null,
+    "outcome" in taken ? taken.outcome : null,
+    "state" in taken ? taken.state : null,
+  ];
+  return [taken.what, ...parts.filter((part) => part !== null && part !== undefined)].join(" ");
 }
 
 function queuesOf(sagas: readonly Saga[]): readonly string[] {
