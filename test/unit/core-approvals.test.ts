@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { explain, foldLog, fork, momentBefore, verdictOf } from "../../src/core/index.ts";
+import { editableIn, explain, foldLog, fork, momentBefore, verdictOf } from "../../src/core/index.ts";
 import { approval, type Json, type Step } from "../../src/saga/index.ts";
 import {
   close,
@@ -416,6 +416,12 @@ describe("what an edit may make of it", () => {
     const play = new Play(line([call("pay", { approve: odd, input: Pay })]), { input: { cents: 400, to: "shop" } });
     edited(play, { cents: 7, to: "shop" });
     expect(refusal(play)).toBe("shop");
+    const step = play.machine.saga.steps["pay"];
+    if (step === undefined) throw new Error("there is no such step");
+    expect([editableIn(step, { cents: 7, to: "shop" }), editableIn(step, { cents: 8, to: "shop" })]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   test("only the fields that may be edited, as their schema wants them", () => {
