@@ -28,3 +28,17 @@ it("two children together stop at the limit that they share, and go on when it i
     "tokens: soft\ntokens: hard\nbudget 400\n600\n",
   );
 });
+
+it("a saga is simulated, swept through every crash, and one that lies is told so", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("proof.ts", {})).toBe(
+    [
+      "waiting event",
+      "completed charge ship",
+      "failed undone: charge",
+      "0 failures, 0 missed",
+      "the probe of charge answers absent although it happened",
+      "",
+    ].join("\n"),
+  );
+});
