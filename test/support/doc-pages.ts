@@ -89,6 +89,7 @@ export const pages = {
   artifacts: { path: "docs/artifacts.md", programs: ["archive.ts"], others: {} },
   replay: { path: "docs/replay.md", programs: ["operate.ts"], others: {} },
   agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
+  time: { path: "docs/time.md", programs: ["time.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;
