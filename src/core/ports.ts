@@ -224,6 +224,8 @@ export interface RegisteredSaga {
   readonly hash: string;
   /** The canonical structure the hash is of, to show what changed. */
   readonly structure: string;
+  /** The schemas of what it reads and writes, to warn of what changed; empty: not known. */
+  readonly schemas: string;
 }
 
 /** A saga whose runs nobody drives for the time being. */
@@ -306,11 +308,13 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   list(query: ListQuery): Promise<ListPage>;
   listShared(query: SharedQuery): Promise<SharedPage>;
   serving(): Promise<Serving>;
-  /** Registers a structure; answers the registered one where it differs and runs of it are open. */
+  /** What is registered of a version; nothing is written. */
+  registered(saga: string, version: number): Promise<RegisteredSaga | null>;
+  /** Registers a structure and its schemas; answers the registered one where its structure differs and runs of it are open. */
   register(saga: RegisteredSaga): Promise<
     | {
         readonly answer: "OK";
-        /** The structure whose place it took; none of its runs is open. */
+        /** Whose place it took: another structure, none of whose runs is open, or the same one with other schemas. */
         readonly replaced?: RegisteredSaga;
       }
     | { readonly answer: "CHANGED"; readonly registered: RegisteredSaga; readonly openRuns: number }
@@ -427,9 +431,12 @@ export type Fact =
     }
   | { readonly fact: "fenced" | "stale" | "lease_lost"; readonly run: RunRef }
   | { readonly fact: "unserved"; readonly run: RunRef; readonly saga: string; readonly version: number }
-  /** A changed structure was registered under the same version: no run of the one before is open. */
+  /**
+   * Another structure was registered under the same version, none of whose runs is open; or the same one with other schemas, which
+   * its runs have to fit.
+   */
   | {
-      readonly fact: "structure_replaced";
+      readonly fact: "structure_replaced" | "schemas_changed";
       readonly saga: string;
       readonly version: number;
       readonly from: string;

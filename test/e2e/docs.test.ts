@@ -27,3 +27,11 @@ it("invoices wait, are paid before they ask, take turns, and are started by a sc
   const said = "reminded ann\nreminded ann\n4200 100\nreminded bob\n1\n";
   expect(await page.output("time.ts", { REDIS_URL: redis.url })).toBe(said);
 });
+
+it("two children together stop at the limit that they share, and go on when it is raised", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("bounds"));
+  expect(await page.output("bounds.ts", { REDIS_URL: redis.url })).toBe(
+    "tokens: soft\ntokens: hard\nbudget 400\n600\n",
+  );
+});
