@@ -21,6 +21,13 @@ it("the agent sends one mail, however often and in whatever words it asks", asyn
   expect(await page.output("agent.ts", { REDIS_URL: redis.url })).toBe("m-1 m-1 true 1\n");
 });
 
+it("invoices wait, are paid before they ask, take turns, and are started by a schedule", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("time"));
+  const said = "reminded ann\nreminded ann\n4200 100\nreminded bob\n1\n";
+  expect(await page.output("time.ts", { REDIS_URL: redis.url })).toBe(said);
+});
+
 it("two children together stop at the limit that they share, and go on when it is raised", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("bounds"));
