@@ -19,6 +19,7 @@ export { foldLog } from "./change/fold.ts";
 export { baseIn } from "./change/log-base.ts";
 export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
 export { machinesOf } from "./change/pinned.ts";
+export { prospectOf, stateText } from "./change/prospects.ts";
 export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
 export { structureChanges } from "./change/structure-changes.ts";

@@ -65,6 +65,8 @@ export interface RedisStoreOptions {
   readonly syncsAlways?: boolean;
   /** `false`: ask for no pulses, owners are lost by their leases only. */
   readonly pulses?: boolean;
+  /** Opening writes nothing, not even the number of shards of a new namespace. */
+  readonly readOnly?: boolean;
   /** How long owners have to register again after a server has come or gone; 10,000 (one lease) unless given. */
   readonly settleMs?: number;
 }
@@ -128,7 +130,7 @@ class RedisStore implements Store {
       const where = { place: connections.place, namespace: this.#namespace };
       const wire = new Wire({ client, ...where, shards: this.shards, lanes });
       await wire.ask("open", () => assertKeeps(serversOf(client), connections.place));
-      await claimShards(wire, this.#namespace);
+      await claimShards(wire, this.#namespace, this.#options.readOnly ?? false);
       await this.#askDurability(wire);
       return {
         wire,

@@ -9,28 +9,35 @@ import {
   begin,
   type Consumer,
   childRef,
+  type Fact,
   hashOf,
   listingsOf,
   machineOf,
   operationId,
+  type Review,
+  type Row,
   type Run,
   type RunRef,
   type Store,
+  shownOf,
   type VerbCommand,
 } from "../../src/core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
-import { fail, type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
+import { fail, type Json, type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { FakeWorld } from "../../src/testing/index.ts";
+import { FakeWorld, type WorldArrival } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import type { SawApproval } from "../support/checker-people.ts";
 import { checkFamilies } from "./families.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
-import { type FaultRates, SimProcess } from "./process.ts";
+import { calm, type FaultRates, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
-import { parentSagas, type Service, type SimServices, sharedSagas, simSagas, simSpecs } from "./sagas.ts";
+import { parentSagas, type Service, type SimServices, sharedSagas, simSagas } from "./sagas.ts";
+import { townSagas } from "./town-sagas.ts";
+import { Townspeople } from "./townspeople.ts";
 
 const namespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
@@ -69,8 +76,12 @@ export interface SeedOptions {
   readonly sharing?: boolean;
   /** Do runs start runs as steps? */
   readonly parenting?: boolean;
+  /** Sagas put together by chance, with people, turns, budgets and a second version; and people who want something of them. */
+  readonly town?: boolean;
   /** Sees everything that happens, for a person who repeats a seed. */
   readonly trace?: (line: string) => void;
+  /** Hears what workers tell of themselves. */
+  readonly onFact?: (fact: Fact) => void;
 }
 
 export interface SeedReport {
@@ -108,6 +119,8 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedReport> {
 class Simulation {
   readonly #seed: number;
   readonly #trace: (line: string) => void;
+  readonly #isTraced: boolean;
+  readonly #onFact: ((fact: Fact) => void) | undefined;
   readonly #random: Random;
   /** What people feel like doing: apart, so that the rest of a seed does not depend on it. */
   readonly #whim: Random;
@@ -128,22 +141,27 @@ class Simulation {
   >();
   readonly #sagas: readonly Saga[];
   readonly #isMeddled: boolean;
+  /** `null`: nobody but the client and the operator. */
+  readonly #people: Townspeople | null;
   #faulty = true;
   #births = 0;
+  #onQuiet = (): void => undefined;
 
-  constructor({ seed, trace, meddling, losing = false, sharing = false, parenting = false, ...instead }: SeedOptions) {
+  constructor({ seed, trace, meddling, losing = false, sharing, parenting, town = false, ...instead }: SeedOptions) {
     this.#seed = seed;
     this.#trace = trace ?? (() => undefined);
+    this.#isTraced = trace !== undefined;
+    this.#onFact = instead.onFact;
     this.#random = new Random(seed);
     this.#whim = new Random(~seed);
-    this.#sagas = parenting ? parentSagas : sharing ? sharedSagas : simSagas;
+    this.#sagas = town ? townSagas(new Random(seed + 2)) : parenting ? parentSagas : sharing ? sharedSagas : simSagas;
     this.#isMeddled = meddling ?? seed % 2 === 1;
     this.#drawn = { ...drawn(this.#random), ...instead };
     const clock = this.#clock;
     this.#world = new FakeWorld({
       clock: { now: () => epochMs + clock.monotonicMs(), after: (ms, run) => clock.after(ms, run) },
       services: worldServices,
-      witness: (arrival) => this.#witness(arrival.operationId),
+      witness: (arrival) => this.#witness(arrival),
     });
     this.#queue = memoryQueue({ clock });
     const store = memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) });
@@ -152,6 +170,31 @@ class Simulation {
     this.#store = losing ? withArtifacts(store, kept) : store;
     this.#storeOf = (process) =>
       losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
+    this.#people = town ? this.#townspeople(seed) : null;
+  }
+
+  #townspeople(seed: number): Townspeople {
+    const random = new Random(seed + 3);
+    const { loseRequest, loseReply, slow } = this.#drawn.rates;
+    const process = new SimProcess(
+      "town",
+      this.#clock,
+      random,
+      { ...calm, loseRequest, loseReply, slow },
+      () => undefined,
+    );
+    this.#onQuiet = () => process.calm();
+    return new Townspeople({
+      namespace,
+      store: process.store(this.#store),
+      wakeUps: process.wakeUps(this.#queue.wakeUps),
+      clock: this.#clock,
+      ids: process.ids(),
+      random,
+      sagas: withChildren(this.#sagas),
+      trace: (line) => this.#trace(`${this.#at()} ${line}`),
+      help: (run) => this.#helpNow(run),
+    });
   }
 
   async run(): Promise<SeedReport> {
@@ -160,8 +203,10 @@ class Simulation {
     this.#spawn();
     for (let n = 0; n < this.#drawn.runs; n += 1) this.#startLater(n);
     if (this.#isMeddled) this.#meddleLater();
+    this.#people?.meddle(faultPhaseMs - 5_000);
     await this.#clock.advance(faultPhaseMs);
     this.#quiet();
+    await this.#people?.calm();
     let restless = await this.#comeToRest();
     if (await this.#undoSome()) restless = [...restless, ...(await this.#comeToRest())];
     const runs = await this.#runs();
@@ -170,16 +215,20 @@ class Simulation {
       .map(({ record: { tenant, id } }) => ({ tenant, id }));
     const report = await check({
       namespace,
-      sagas: simSpecs,
+      sagas: withChildren(this.#sagas).map(({ spec }) => spec),
       world: this.#world.entries(),
       store: this.#store,
-      client: [...this.#client, ...children.map((run) => ({ op: "start", run, outcome: "ok" }) as const)],
+      client: [...this.#history(), ...children.map((run) => ({ op: "start", run, outcome: "ok" }) as const)],
     });
     this.#world.close();
     const families = await checkFamilies(this.#store, runs);
     const paidTwice = this.#sagas === sharedSagas ? this.#paidTwice() : [];
     const violations = [...restless, ...report.violations, ...paidTwice, ...families];
     return { seed: this.#seed, derived: this.#drawn, check: report, deaths: this.#deaths, violations };
+  }
+
+  #history(): readonly ClientEvent[] {
+    return [...this.#client, ...(this.#people?.history ?? [])];
   }
 
   /** The bill is paid at most once at a time, whoever pays it. */
@@ -197,7 +246,7 @@ class Simulation {
   #spawn(): void {
     this.#births += 1;
     const name = `w${this.#births}`;
-    const rates = this.#faulty ? this.#drawn.rates : noFaults;
+    const rates = this.#faulty ? this.#drawn.rates : calm;
     const process = new SimProcess(name, this.#clock, this.#random, rates, (dead, where) => this.#buried(dead, where));
     const worker = engineWorker(this.#parts(process, name), {
       namespace,
@@ -224,7 +273,7 @@ class Simulation {
         wakeUps: process.wakeUps(this.#queue.wakeUps),
         clock: process.clock,
         ids: process.ids(),
-        facts: { emit: (fact) => this.#trace(`${this.#at()} ${name} ${JSON.stringify(fact)}`) },
+        facts: { emit: (fact) => this.#emit(name, fact) },
       },
       consumers: (wanted) => {
         const consumer = this.#queue.consumers({
@@ -240,6 +289,11 @@ class Simulation {
         return { close: () => undefined };
       },
     };
+  }
+
+  #emit(name: string, fact: Fact): void {
+    this.#onFact?.(fact);
+    if (this.#isTraced) this.#trace(`${this.#at()} ${name} ${JSON.stringify(fact)}`);
   }
 
   #buried(process: SimProcess, where: string): void {
@@ -261,6 +315,7 @@ class Simulation {
     this.#world.clearFaults();
     for (const held of this.#world.held()) held.drop();
     for (const process of this.#alive.keys()) process.calm();
+    this.#onQuiet();
     this.#trace(`${this.#at()} quiet`);
   }
 
@@ -345,12 +400,13 @@ class Simulation {
   }
 
   /** What the store says of the row at the moment its call arrives outside. */
-  async #witness(id: string): Promise<unknown> {
+  async #witness({ operationId: id, args }: WorldArrival): Promise<unknown> {
     const [, tenant, run] = id.split("/");
     const rows = await this.#store.ledger({ tenant: tenant ?? "", id: run ?? "" });
     const ref = { tenant: tenant ?? "", id: run ?? "" };
     for (const row of rows) {
-      if (operationId(namespace, ref, row) === id) return { intent: row.call.firstSentRevision !== null };
+      if (operationId(namespace, ref, row) === id)
+        return { intent: row.call.firstSentRevision !== null, approval: approvalOf(row, args) };
       if (operationId(namespace, ref, row, "undo") === id)
         return { intent: (row.undo?.call?.firstSentRevision ?? null) !== null };
     }
@@ -436,8 +492,9 @@ class Simulation {
   }
 
   async #runs(): Promise<readonly Run[]> {
-    const started = this.#client.filter((event) => event.op === "start" && event.outcome === "ok");
-    const runs = await Promise.all(started.map(({ run }) => this.#withChildren(run)));
+    const started = this.#history().filter((event) => event.op === "start" && event.outcome === "ok");
+    const refs = new Map(started.map(({ run }) => [run.id, run]));
+    const runs = await Promise.all([...refs.values()].map((run) => this.#withChildren(run)));
     return runs.flat();
   }
 
@@ -464,9 +521,15 @@ class Simulation {
     return some.length > 0;
   }
 
+  async #helpNow(run: RunRef): Promise<void> {
+    const record = await this.#store.read(run);
+    if (record !== null) await this.#help({ record, rows: await this.#store.ledger(run), inbox: [] });
+  }
+
   async #help({ record, rows }: Run): Promise<void> {
     const { review } = record;
     const run = { tenant: record.tenant, id: record.id };
+    if (this.#people !== null && review === null) return await this.#people.attend(record);
     if (record.status === "waiting") return await this.#signal(run);
     if (review === null) return;
     const verb = this.#answer(run, record, rows);
@@ -480,6 +543,8 @@ class Simulation {
     if (review === null) return null;
     const row = review.seq === null ? undefined : rows[review.seq - 1];
     const can = (verb: VerbCommand["verb"]): boolean => review.verbs.includes(verb);
+    if (can("raise")) return this.#raised(review);
+    if (review.reason === "approval_expired" && this.#whim.chance(0.5)) return nobodyDecides;
     if (can("compensate") && this.#whim.chance(0.2)) {
       const to = record.savepoints[review.n % Math.max(1, record.savepoints.length)];
       if (to === undefined) return { verb: "compensate", reason: "not worth an answer" };
@@ -514,6 +579,11 @@ class Simulation {
     return can("retry") ? { verb: "retry", input: undefined, reason: "again" } : { verb: "close", reason: "no way on" };
   }
 
+  #raised({ evidence }: Review): VerbCommand {
+    const { budget, used } = evidence as { readonly budget: string; readonly used: number };
+    return { verb: "raise", budget, to: used + this.#whim.between(1, 3), reason: "it is worth it" };
+  }
+
   #at(): string {
     return String(this.#clock.monotonicMs() - 1_000_000).padStart(7);
   }
@@ -523,7 +593,17 @@ function openRows({ record, rows }: Run): unknown {
   return rows.filter((row) => record.open.includes(row.seq)).map(({ seq, call, undo }) => ({ seq, call, undo }));
 }
 
-const noFaults: FaultRates = { crashBefore: 0, crashAfter: 0, loseRequest: 0, loseReply: 0, slow: 0, freeze: 0 };
+const nobodyDecides = {
+  verb: "resolve",
+  as: "absent",
+  output: null,
+  reference: null,
+  evidence: "nobody has decided",
+} as const;
+
+function approvalOf({ step, approval }: Row, args: WorldArrival["args"]): SawApproval | null {
+  return approval === null ? null : { state: approval.state, isShown: shownOf(step, args as Json) === approval.shown };
+}
 
 const slowServices = ["reserve", "charge", "pick", "letter"] as const;
 

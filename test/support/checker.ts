@@ -4,7 +4,8 @@
  *
  * Checks I1 to I9 of the fault model: nothing accepted is lost (I1), one run and one verb a key (I2), no effect twice and
  * none missing (I3), a gap-free log from which every snapshot follows (I4), fences that never go back (I5), intent before effect (I6), compensated exactly
- * what happened (I7), in reverse (I8), nothing left queued (I9).
+ * what happened (I7), in reverse (I8), nothing left queued (I9). What people decided (A1 to A4) is `checker-people.ts`'s, what
+ * bounds a run (B1 to B3) and whose turn it was (L1) `checker-bounds.ts`'s.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -19,15 +20,20 @@ import {
   type Store,
   type Taken,
 } from "../../src/core/index.ts";
+import { rowIsOpen } from "../../src/core/rows.ts";
 import type { SagaSpec } from "../../src/saga/index.ts";
 import type { WorldEntry } from "../../src/testing/index.ts";
+import { checkBounds, checkTurns } from "./checker-bounds.ts";
+import { checkApprovals, checkApproved, type SaidOn } from "./checker-people.ts";
 import { callOfItem } from "./fault-services.ts";
 
 /** What a client did and was told. `info`: it does not know whether it happened. */
 export interface ClientEvent {
-  readonly op: "start" | "signal" | "cancel" | "verb";
+  readonly op: "start" | "signal" | "cancel" | "verb" | "decide";
   readonly run: RunRef;
   readonly outcome: "ok" | "fail" | "info";
+  /** Of what somebody said on an approval. */
+  readonly decision?: SaidOn;
 }
 
 export interface Witnesses {
@@ -56,7 +62,8 @@ interface Seen {
   readonly effects: readonly WorldEntry[];
 }
 
-interface Book {
+/** A run as the store has it, and its saga. */
+export interface Book {
   readonly ref: RunRef;
   readonly record: RunRecord;
   readonly rows: readonly Row[];
@@ -64,8 +71,10 @@ interface Book {
   readonly saga: SagaSpec | undefined;
 }
 
-type Complain = (invariant: string, what: string) => void;
+export type Complain = (invariant: string, what: string) => void;
 const names = ["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9"];
+/** Of people, bounds and turns: they hold of any run, and say something of those that have such things. */
+const ofPeople = ["A1", "A2", "A3", "A4", "B1", "B2", "B3", "L1"];
 
 export async function check(witnesses: Witnesses): Promise<CheckReport> {
   const violations: string[] = [];
@@ -74,6 +83,7 @@ export async function check(witnesses: Witnesses): Promise<CheckReport> {
   const known = new Set<string>();
   const byStatus: Record<string, number> = {};
   const decided: Record<string, number> = {};
+  const books: Book[] = [];
   for (const ref of startedRuns(witnesses.client)) {
     const book = await bookOf(witnesses, ref);
     if (book === null) {
@@ -83,12 +93,14 @@ export async function check(witnesses: Witnesses): Promise<CheckReport> {
     byStatus[book.record.status] = (byStatus[book.record.status] ?? 0) + 1;
     for (const what of decisionsOf(book)) decided[what] = (decided[what] ?? 0) + 1;
     for (const id of idsOf(witnesses.namespace, book)) known.add(id);
+    books.push(book);
     checkBook(witnesses, book, byOperation, complain);
     await checkQueued(witnesses, book, complain);
   }
+  checkTurns(books, complain);
   for (const id of byOperation.keys()) if (!known.has(id)) complain("I6", `the world saw ${id}, no ledger has it`);
   const count = (kind: WorldEntry["kind"]) => witnesses.world.filter((entry) => entry.kind === kind).length;
-  const checks = witnesses.queued === undefined ? names.slice(0, 8) : names;
+  const checks = [...(witnesses.queued === undefined ? names.slice(0, 8) : names), ...ofPeople];
   const runs = startedRuns(witnesses.client).length;
   return { violations, checks, arrivals: count("arrival"), effects: count("effect"), runs, byStatus, decided };
 }
@@ -104,6 +116,8 @@ function checkBook(witnesses: Witnesses, book: Book, seen: ReadonlyMap<string, S
   checkEnd(book, say);
   checkVerbs(book, say);
   checkLog(book, say);
+  checkApprovals(book, witnesses.client, say);
+  checkBounds(book, say);
   for (const row of book.rows) {
     checkSide(witnesses, book, row, "action", seen, say);
     checkSide(witnesses, book, row, "undo", seen, say);
@@ -120,7 +134,9 @@ function checkEnd({ record, rows }: Book, say: Complain): void {
   if (!restful.has(record.status)) say("I1", `is still ${record.status}`);
   if (record.status === "needs_review" && record.review === null) say("I1", "is parked for no reason");
   const ended = record.endedAt !== null;
-  if (ended && record.open.length > 0) say("I1", `ended with open rows ${record.open.join(", ")}`);
+  const open = rows.filter(rowIsOpen).map(({ seq }) => seq);
+  if (ended && open.length > 0) say("I1", `ended with open rows ${open.join(", ")}`);
+  if (!isDeepStrictEqual(record.open, open)) say("I4", `rows ${open} are open, the record says ${record.open}`);
   if (rows.length !== record.rows) say("I4", `the ledger has ${rows.length} rows, the record says ${record.rows}`);
 }
 
@@ -184,7 +200,10 @@ function checkSide(
     say("I3", `${id} (once) arrived ${arrivals} times for ${grants} grants`);
   if (arrivals > 0 && call.firstSentRevision === null) say("I6", `${id} arrived, but was never said to be sent`);
   checkOutcome(row, side, call, effects, id, say);
-  for (const entry of seen?.arrivals ?? []) checkSaw(entry, id, say);
+  for (const entry of seen?.arrivals ?? []) {
+    checkSaw(entry, id, say);
+    if (side === "action") checkApproved(entry, id, say);
+  }
 }
 
 /** A call may carry several items, each with an operation id of its own: how many lines there are of the same one. */

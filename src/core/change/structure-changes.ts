@@ -153,7 +153,8 @@ function wordsOf(fields: Readonly<Record<string, unknown>>): Fields {
 function wordOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(wordOf).join(" and ");
   if (value === null) return "none";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  // XState's own actions are known by their short names.
+  return typeof value === "string" ? value.replace(/^xstate\./, "") : JSON.stringify(value);
 }
 
 // ---- schemas
