@@ -204,7 +204,26 @@ const parenting = saga("parenting", { version: 1, input: Order })
   .step(approve)
   .build();
 
-export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting } as const;
+/** Holds in the middle; its second version has one more step there, and an order that says so. */
+const moving = saga("moving", { version: 1, input: Order, events: { GO: z.object({}) } })
+  .step(charge, toId)
+  .waitFor("GO")
+  .step(letter, toId)
+  .build();
+const Moved = Order.extend({ moved: z.boolean() });
+const moved = saga("moving", {
+  version: 2,
+  input: Moved,
+  events: { GO: z.object({}) },
+  migrate: { 1: (run) => ({ ...run, input: { ...Object(run.input), moved: true } }) },
+})
+  .step(charge, toId)
+  .waitFor("GO")
+  .step(tag, toId)
+  .step(letter, toId)
+  .build();
+
+export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting, moving, moved } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {
