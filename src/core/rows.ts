@@ -182,6 +182,11 @@ export function rowIsOpen(row: Row): boolean {
   return call.state !== "withdrawn" && told === null;
 }
 
+/** Has the unwind said its last word on it? */
+export function hasUndone({ undo }: Row): boolean {
+  return undo !== null && !isPending(undo.state);
+}
+
 /** Does the unwind have anything to do about it? (A row that was never sent has no place in the order.) */
 export function isUndone(row: Row, step: StepSpec): boolean {
   const { call, undo } = row;

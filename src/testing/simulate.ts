@@ -149,7 +149,7 @@ export class Simulation<S extends Saga = Saga> {
 
   /** Lets time go by, and everything happen that falls into it. */
   async advance(time: Duration): Promise<this> {
-    await this.#rig.advance(durationMs(time, "advance"));
+    await this.#rig.advance(durationMs(time, "advance"), () => this.family());
     return await this.settle();
   }
 

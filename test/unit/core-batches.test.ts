@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { foldLog, verdictOf } from "../../src/core/index.ts";
+import { decide, foldLog, type Row, type Run, verdictOf } from "../../src/core/index.ts";
 import { type Json, saga } from "../../src/saga/index.ts";
-import { done, ok, Play, refused, retry, timedOut } from "../support/play.ts";
+import { done, ok, Play, refused, retry, settings, timedOut } from "../support/play.ts";
 import { completed, failedClean, found, goneBack, ordered } from "../support/play-children.ts";
 import { type CallOptions, call } from "../support/play-sagas.ts";
 
@@ -224,5 +224,56 @@ describe("an action that has a child as its tool", () => {
     expect(play.toolAnswer(again)).toEqual({ is: "output", output: { id: "paid" } });
     play.answer("agent", ok());
     expect(play.status).toBe("completed");
+  });
+});
+
+describe("a long batch", () => {
+  /** As it stands when so many items are over, and the decision that one more leads to. */
+  function farInto(items: number): { readonly run: Run; readonly next: (run: Run) => void } {
+    const play = working(items + 10, { size: 20, concurrency: 2 });
+    const input = {
+      machine: play.machine,
+      namespace: "ns",
+      settings,
+      now: play.now,
+      random: 0.5,
+      actor: "w",
+      fence: 1,
+    };
+    const inFlight = new Set(play.inFlight.keys());
+    let { run } = play;
+    const answer = (seq: number) => {
+      const key = `action:${seq}`;
+      inFlight.delete(key);
+      const fact = { type: "result", seq, send: 1, side: "action", result: ok() } as const;
+      const decision = decide(run, [fact], { ...input, commitId: `c${seq}`, inFlight });
+      for (const order of decision.calls) inFlight.add(`action:${order.seq}`);
+      run = decision.run;
+    };
+    // Row 1 is the batch.
+    for (let item = 0; item < items; item += 1) answer(item + 2);
+    const next = (counted: Run) => {
+      run = counted;
+      answer(items + 2);
+    };
+    return { run, next };
+  }
+
+  test("looks at its newest part alone, however many items are over", () => {
+    const looks = [60, 600, 3_000].map((items) => {
+      const { run, next } = farInto(items);
+      let count = 0;
+      const rows = run.rows.map(({ tool, ...rest }) => {
+        const get = () => {
+          count += 1;
+          return tool;
+        };
+        return Object.defineProperty({ ...rest }, "tool", { get, enumerable: true }) as Row;
+      });
+      next({ ...run, rows });
+      return count;
+    });
+    expect(new Set(looks).size).toBe(1);
+    expect(looks[0]).toBeLessThan(100);
   });
 });

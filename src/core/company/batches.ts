@@ -3,7 +3,7 @@
  * It follows from the rows alone: nobody holds a worker for it, and going on after a crash reads nothing anew.
  *
  * Invariants: B1 the n-th row of a batch is its n-th item; items are begun in their order, at most `concurrency` at once, a
- * part of `size` after the one before has ended. B2 an item that fails ends the batch: nothing after it is begun, and it has
+ * part of `size` after the one before has ended; so a look at the newest part tells everything, however long the list is. B2 an item that fails ends the batch: nothing after it is begun, and it has
  * failed when what was under way is over. B3 the batch's own row is written when it begins and when it ends.
  */
 import type { Json, StepSpec } from "../../saga/index.ts";
@@ -24,41 +24,60 @@ export function workThrough(draft: Draft, seq: number): void {
   // A batch has one tool, and its input was checked to be a list.
   const { item } = step.uses as Readonly<Record<"item", StepSpec>>;
   const inputs = row.input as readonly Json[];
-  const rows = draft.rows.filter(({ tool }) => tool?.parent === seq);
-  const broken = beginItems(draft, row, { item, inputs, rows, ...(step.batch as Required<StepSpec>["batch"]) });
-  if (rows.some(({ told }) => told === null)) return;
+  const bounds = step.batch as Required<StepSpec>["batch"];
+  const part = newestPart(draft, seq, bounds.size);
+  const broken = beginItems(draft, row, { item, inputs, part, ...bounds });
+  if (part.some(({ told }) => told === null)) return;
   if (broken !== null) fail(draft, seq, broken);
-  else if (rows.length === inputs.length) {
-    const output = rows.map((each) => each.output);
+  else if (begunOf(part) === inputs.length) {
+    const output = draft.rows.flatMap((each) => (each.tool?.parent === seq ? [each.output] : []));
     happened(draft, { seq, side: "action" }, { output, unusable: null, proof: "answer", which: "newest" });
   }
+}
+
+/** The items of the part that was begun last, in their order. All before them are over, and none of those has failed. */
+function newestPart(draft: Draft, batch: number, size: number): Row[] {
+  const part: Row[] = [];
+  for (let seq = draft.rows.length; seq > batch; seq -= 1) {
+    const row = rowAt(draft, seq);
+    if (row.tool?.parent !== batch) continue;
+    part.push(row);
+    if (placeOf(row) % size === 0) break;
+  }
+  return part.reverse();
+}
+
+/** Items have a place. */
+function placeOf({ tool }: Row): number {
+  return tool?.at as number;
+}
+
+function begunOf(part: readonly Row[]): number {
+  const newest = part.at(-1);
+  return newest === undefined ? 0 : placeOf(newest) + 1;
 }
 
 interface Work {
   readonly item: StepSpec;
   readonly inputs: readonly Json[];
-  /** The items begun so far; grows. */
-  readonly rows: Row[];
+  /** The items of the newest part; those of the next one join them. */
+  readonly part: Row[];
   readonly size: number;
   readonly concurrency: number;
 }
 
 /** Begins what may be begun; answers why nothing more is. */
-function beginItems(draft: Draft, batch: Row, { item, inputs, rows, size, concurrency }: Work): Broken | null {
-  const at = rows.findIndex(hasFailed);
-  if (at >= 0) return failureOf(rows[at] as Row, at);
-  let open = rows.filter(({ told }) => told === null).length;
-  for (; rows.length < inputs.length && open < concurrency; open += 1) {
-    if (open > 0 && rows.length % size === 0) return null;
-    const input = inputs[rows.length] as Json;
+function beginItems(draft: Draft, batch: Row, { item, inputs, part, size, concurrency }: Work): Broken | null {
+  const failed = part.find(hasFailed);
+  if (failed !== undefined) return failureOf(failed);
+  let open = part.filter(({ told }) => told === null).length;
+  for (let at = begunOf(part); at < inputs.length && open < concurrency; at += 1, open += 1) {
+    if (open > 0 && at % size === 0) return null;
+    const input = inputs[at] as Json;
     const key = keyOf(item, input, null);
     if (!key.ok)
-      return {
-        kind: "fail",
-        code: null,
-        message: `item ${rows.length}: ${item.name} cannot be called: ${key.problem}`,
-      };
-    rows.push(beginItem(draft, batch, { item, input, key: key.value, at: rows.length }));
+      return { kind: "fail", code: null, message: `item ${at}: ${item.name} cannot be called: ${key.problem}` };
+    part.push(beginItem(draft, batch, { item, input, key: key.value, at }));
   }
   return null;
 }
@@ -72,7 +91,7 @@ interface Item {
 
 function beginItem(draft: Draft, { seq: parent, region, regionEntry }: Row, { item, input, key, at }: Item): Row {
   countChange(draft, null, input);
-  const tool = { parent, match: hashOf(["key", "item", at]), asks: 1 };
+  const tool = { parent, match: hashOf(["key", "item", at]), asks: 1, at };
   const seq = addRow(draft, { step: item, key, invoke: "", region, regionEntry, input, tool, isItem: true });
   note(draft, { what: "tool", seq });
   return rowAt(draft, seq);
@@ -82,11 +101,12 @@ function hasFailed({ told }: Row): boolean {
   return told === "failure" || told === "nothing";
 }
 
-function failureOf({ step, call, intent }: Row, at: number): Broken {
+function failureOf(row: Row): Broken {
+  const { step, call, intent } = row;
   const { error } = call;
   const why = error?.message ?? `${intent?.owner} has its intent with other arguments`;
   const kind = error?.kind === "child" ? error.kind : "fail";
-  return { kind, code: error?.code ?? null, message: `item ${at}: ${step} was not applied: ${why}` };
+  return { kind, code: error?.code ?? null, message: `item ${placeOf(row)}: ${step} was not applied: ${why}` };
 }
 
 function fail(draft: Draft, seq: number, broken: Broken): void {

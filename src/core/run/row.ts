@@ -114,6 +114,8 @@ export interface RowTool {
   readonly match: string;
   /** How often it was asked for; all but the first were absorbed. */
   readonly asks: number;
+  /** Of an item of a list: its place there, from 0. */
+  readonly at?: number;
   /** Digest of what the action asks, where a person has given the call another input since. */
   readonly asked?: string;
 }

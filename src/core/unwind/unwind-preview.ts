@@ -49,7 +49,7 @@ export function unwindPreview(judged: Judged, to?: Savepoint): UnwindPreview | n
   const { machine } = judged;
   if (machine === null) return null;
   const rows = judged.rows.filter((row) => !staysAt(to, row));
-  const order = latestFirst({ rows }).map(({ seq }) => judged.rows[seq - 1] as Row);
+  const order = latestFirst(rows);
   const isFirst = (row: Row) => {
     const step = machine.saga.steps[row.step];
     return step !== undefined && rowIsOpen(row) && mayBePivot(row, step);

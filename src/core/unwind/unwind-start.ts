@@ -17,6 +17,7 @@ export function pivotHappened({ rows, input, record }: Draft): boolean {
 
 /** The step that was the point of no return, once it has happened. */
 export function pivotIn({ steps }: Pick<SagaSpec, "steps">, rows: readonly Row[]): string | null {
+  if (!Object.values(steps).some(({ pivot }) => pivot)) return null;
   return rows.find(({ call, step }) => hasOutput(call) && steps[step]?.pivot === true)?.step ?? null;
 }
 

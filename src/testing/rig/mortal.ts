@@ -20,6 +20,8 @@ export interface MortalOptions {
   readonly stillMs: number;
   readonly onDeath: (process: Mortal, where: string) => void;
   readonly onStandstill: (where: string) => void;
+  /** How long a timer of it takes, that was set for so long. */
+  readonly pace: (ms: number) => number;
 }
 
 export class Mortal {
@@ -115,7 +117,8 @@ export class Mortal {
       if (late > 0) cancel = this.#options.clock.after(late, ring);
       else callback();
     };
-    cancel = this.#options.clock.after(ms, ring);
+    const { clock, pace } = this.#options;
+    cancel = clock.after(pace(ms), ring);
     return () => cancel();
   }
 

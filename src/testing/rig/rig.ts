@@ -43,6 +43,8 @@ export const rigNamespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
 /** How long what does not come to rest by itself is waited for. */
 const restlessMs = 3_600_000;
+/** Between two looks of a worker at runs that are at rest. */
+const coastMs = 60_000;
 const respawnMs = 300;
 /** A dead worker's job is given to another one after that long. */
 const stalledMs = 200;
@@ -107,6 +109,7 @@ export class Rig {
   readonly #alive = new Map<Mortal, Living>();
   readonly #watch: Watch;
   #births = 0;
+  #isCoasting = false;
 
   constructor(options: RigOptions) {
     this.#options = options;
@@ -155,6 +158,7 @@ export class Rig {
       stillMs: rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
       onStandstill: (where) => this.#stood(process, where),
+      pace: (ms) => (this.#isCoasting && ms > 0 ? Math.max(ms, coastMs) : ms),
     });
     const worker = engineWorker(this.#parts(process), {
       namespace: rigNamespace,
@@ -180,9 +184,16 @@ export class Rig {
     for (const process of [...this.#alive.keys()]) process.kill("by hand");
   }
 
-  /** Moves time by `ms`, and lets everything happen that falls into it. */
-  async advance(ms: number): Promise<void> {
-    await this.clock.advance(ms);
+  /**
+   * Moves time by `ms`, and lets everything happen that falls into it. While the runs are at rest the workers look after them less
+   * often, or a day would be made of sweeps.
+   */
+  async advance(ms: number, runs: () => Promise<readonly Seen[]>): Promise<void> {
+    const end = this.clock.monotonicMs() + ms;
+    do this.#isCoasting = areAtRest(await runs(), this.now());
+    while (await this.clock.step(end));
+    this.#isCoasting = false;
+    await this.clock.advance(end - this.clock.monotonicMs());
   }
 
   /** Lets everything happen that needs neither people, nor events, nor a timer of a machine. `false`: it does not come to rest. */
