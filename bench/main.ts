@@ -18,6 +18,7 @@ import { start } from "./start.ts";
 import { headerOf, tableOf } from "./table.ts";
 import { takeover } from "./takeover.ts";
 import { throughput } from "./throughput.ts";
+import { timers } from "./timers.ts";
 import { waiting } from "./waiting.ts";
 
 const benches: readonly Bench[] = [
@@ -31,6 +32,7 @@ const benches: readonly Bench[] = [
   takeover,
   boot,
   waiting,
+  timers,
 ];
 
 interface Wanted {

@@ -17,6 +17,9 @@ export interface Size {
   readonly boots: number;
   /** Runs whose requests are counted. */
   readonly counted: number;
+  /** Timers, and over how long they fall due. */
+  readonly timers: number;
+  readonly timersMs: number;
   /** For the take-over; the product's own unless given. */
   readonly leaseMs: number | null;
 }
@@ -35,6 +38,8 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     kills: 5,
     stops: 3,
     boots: 11,
+    timers: 100_000,
+    timersMs: 60_000,
   },
   quick: {
     ...defaults,
@@ -47,6 +52,8 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     kills: 3,
     stops: 1,
     boots: 5,
+    timers: 10_000,
+    timersMs: 6_000,
   },
   tiny: {
     name: "tiny",
@@ -59,6 +66,8 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     stops: 1,
     held: 5,
     boots: 1,
+    timers: 300,
+    timersMs: 1_000,
     counted: 5,
     leaseMs: 1_500,
   },

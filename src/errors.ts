@@ -62,6 +62,8 @@ export const errorCodes = [
   "TOOL_REFUSED",
   "TOOL_SUSPENDED",
   "BUDGET_EXHAUSTED",
+  // a test's own: what it simulates goes on for ever
+  "SIMULATION_RESTLESS",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
   "RESTORE_BLOCKED",

@@ -4,7 +4,7 @@
  * refused at once.
  */
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
-import { type Client, connectedClient } from "./client/index.ts";
+import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
 import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
 import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
@@ -85,12 +85,8 @@ export interface QueueOptions {
  */
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
-  const { maxPayloadBytes, maxRunBytes, maxReplays } = base.settings;
   const ticks = ticksOf(base);
-  const client = connectedClient(
-    { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts, ticks },
-    { namespace: base.namespace, sagas: base.sagas, maxPayloadBytes, maxRunBytes, maxReplays },
-  );
+  const client = connectedClient({ ...clientPortsOf(base), ticks }, clientOptionsOf(base));
   return {
     ...client,
     close: async () => {
@@ -102,13 +98,28 @@ export function createClient(options: CreateClientOptions): Client {
 }
 
 /**
+ * What becomes of every open run when this code, the `sagas` given, is deployed: which go on, which have to move, which would
+ * break and where. Reads and writes nothing. What is larger than a few findings a version is told to `onRun`.
+ *
+ * @throws RepriseError CONFIG_INVALID, STORE_UNAVAILABLE, SHARDS_MISMATCH.
+ */
+export async function checkDeploy(options: CreateClientOptions & CheckOptions): Promise<CheckReport> {
+  const base = baseOf(options, { readOnly: true });
+  try {
+    return await checkRuns(clientPortsOf(base), clientOptionsOf(base), options);
+  } finally {
+    await base.close();
+  }
+}
+
+/**
  * A worker: drives runs and performs calls until it is stopped. It installs no signal handlers and never exits the
  * process.
  *
  * @throws RepriseError CONFIG_INVALID, POOL_INCOMPLETE; `start` throws the rest.
  */
 export function createWorker(options: CreateWorkerOptions): Worker {
-  const base = baseOf(options, options.barrier);
+  const base = baseOf(options, { barrier: options.barrier });
   const { config, connections, namespace, lanes, onTrouble } = base;
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
@@ -151,7 +162,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
  * @throws RepriseError CONFIG_INVALID.
  */
 export function createIdempotency(options: CreateIdempotencyOptions = {}): Idempotency {
-  const { config, settings, connections, store } = keptIn(options, options.barrier);
+  const { config, settings, connections, store } = keptIn(options, { barrier: options.barrier });
   const { barrierMs, maxPayloadBytes, commandTimeoutMs } = settings;
   const idempotency = idempotencyOf(
     { store, clock: systemClock, ids: systemIds() },
@@ -172,6 +183,15 @@ export function createIdempotency(options: CreateIdempotencyOptions = {}): Idemp
 }
 
 // ---- what all are made of
+
+function clientPortsOf({ store, wakeUps, facts }: Base) {
+  return { store, wakeUps, clock: systemClock, ids: systemIds(), facts };
+}
+
+function clientOptionsOf({ namespace, sagas, settings }: Base) {
+  const { maxPayloadBytes, maxRunBytes, maxReplays } = settings;
+  return { namespace, sagas, maxPayloadBytes, maxRunBytes, maxReplays };
+}
 
 function ticksOf(base: Base, blocking = once(() => base.connections.blocking())): Ticks {
   const { namespace, onTrouble, queueConnection: connect } = base;
@@ -198,9 +218,15 @@ interface Base extends Kept {
   readonly close: () => Promise<void>;
 }
 
-function baseOf(options: PlaceOptions, barrier?: BarrierOption): Base {
+/** What differs between a worker and somebody who only looks. */
+interface Use {
+  readonly barrier?: BarrierOption | undefined;
+  readonly readOnly?: boolean;
+}
+
+function baseOf(options: PlaceOptions, use: Use = {}): Base {
   const sagas = uniqueSagas(withChildren(uniqueSagas(options.sagas)));
-  const kept = keptIn(options, barrier);
+  const kept = keptIn(options, use);
   const { connections, namespace, onTrouble } = kept;
   const store = withValuesKept(kept, options);
   const queueConnection = once(() => connections.commands());
@@ -229,7 +255,7 @@ function once<Made>(make: () => Made): () => Made {
   };
 }
 
-function keptIn(options: Omit<PlaceOptions, "sagas">, barrier?: BarrierOption): Kept {
+function keptIn(options: Omit<PlaceOptions, "sagas">, { barrier, readOnly = false }: Use): Kept {
   const config = readConfig(process.env);
   const settings = withSettings(config.settings, options.settings ?? {});
   const facts = options.facts ?? troublesToStderr();
@@ -239,7 +265,7 @@ function keptIn(options: Omit<PlaceOptions, "sagas">, barrier?: BarrierOption): 
   const lanes = options.lanes ?? (connections.isCluster && config.lanes === 1 ? 4 : config.lanes);
   const shards = options.shards ?? config.shards;
   const settleMs = settings.leaseMs;
-  const store = redisStore({ connections, namespace, shards, lanes, settleMs, barrier: barrier ?? null });
+  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: barrier ?? null });
   return { config, settings, namespace, lanes, connections, store, facts, onTrouble };
 }
 
@@ -334,6 +360,7 @@ function lineOf(fact: Fact): string | null {
     case "saga_resumed":
       return null;
     case "budget":
+    case "schemas_changed":
     case "unserved":
     case "recovered":
     case "trouble":

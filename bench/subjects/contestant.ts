@@ -10,14 +10,19 @@ export interface Place {
   readonly concurrency: number;
 }
 
-/** `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. */
-export type SagaName = "order" | "failing" | "long" | "waiting" | "held";
+/**
+ * `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. `held`: one
+ * step, which is told of. `timed`: a timer, then a step that is told of.
+ */
+export type SagaName = "order" | "failing" | "long" | "waiting" | "held" | "timed";
 
 export interface Load {
   readonly saga: SagaName;
   readonly count: number;
   /** Number of the first one. */
   readonly from: number;
+  /** One every so often: `fill` has the first timer fall due then (by the machine's clock), `pace` starts at once. */
+  readonly paced?: { readonly firstAt: number; readonly everyMs: number };
 }
 
 export interface Contestant {
@@ -29,4 +34,8 @@ export interface Contestant {
   alone(place: Place, load: Load): Promise<readonly number[]>;
   /** Works until it is stopped; `hold`: steps of `held` runs do not answer. Resolves when it is ready. */
   serve(place: Place, hold: boolean): Promise<() => Promise<void>>;
+  /** Starts sagas at a steady rate: when each start was asked for, by the machine's monotonic clock. */
+  pace?(place: Place, load: Load): Promise<readonly number[]>;
+  /** By how much each timer that fired while it served was late by Redis time, in ms. */
+  lateness?(): readonly number[];
 }

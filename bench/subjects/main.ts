@@ -57,6 +57,10 @@ async function carryOut(contestant: Contestant, { what, place, load, hold }: Ord
       return { times: [], after: nothing };
     case "rest":
       return { times: [], after: stop };
+    case "pace":
+      return { times: (await contestant.pace?.(place, load)) ?? [], after: nothing };
+    case "lateness":
+      return { times: contestant.lateness?.() ?? [], after: nothing };
   }
 }
 

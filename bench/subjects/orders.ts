@@ -3,7 +3,7 @@ import type { Load, Place } from "./contestant.ts";
 
 export interface Order {
   readonly number: number;
-  readonly what: "fill" | "drain" | "alone" | "serve" | "rest";
+  readonly what: "fill" | "drain" | "alone" | "serve" | "rest" | "pace" | "lateness";
   readonly place: Place;
   readonly load: Load;
   /** For `serve`: steps of `held` runs do not answer. */
@@ -15,7 +15,7 @@ export interface Cost {
   readonly ms: number;
   readonly cpuMs: number;
   readonly rssMb: number;
-  /** What an `alone` measured of each saga, in ms. */
+  /** What an `alone`, a `pace` or `lateness` tells of each saga, in ms. */
   readonly times: readonly number[];
 }
 
@@ -23,7 +23,7 @@ export type Reply =
   | { readonly number: number; readonly cost: Cost }
   | { readonly number: number; readonly problem: string };
 
-/** Said, unasked, when a step is entered in a process that serves `held` runs: when, by the machine's monotonic clock. */
+/** Said, unasked, when a step of a `held` or `timed` run is entered in a process that serves: when, by the machine's monotonic clock. */
 export interface Entered {
   readonly entered: string;
   readonly atMs: number;

@@ -1,9 +1,11 @@
 /** Reprise as a contestant: by its public door, with the settings it comes with. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, createWorker, type Fact, type Worker } from "reprise";
 import type { Contestant, Load, Place } from "./contestant.ts";
 import type { Entered } from "./orders.ts";
 import { allSagas, type Services, sagas } from "./sagas.ts";
-import { orderInput } from "./work.ts";
+import { timers } from "./timers.ts";
+import { type OrderInput, orderInput } from "./work.ts";
 
 const batch = 10_000;
 
@@ -23,10 +25,18 @@ function complain(fact: Fact): void {
   if (fact.fact === "trouble") console.error(`${fact.where}: ${fact.message}`);
 }
 
-async function fill(place: Place, { saga, count, from }: Load): Promise<void> {
+function inputOf(number: number, from: number, paced: Load["paced"]): OrderInput {
+  const input = orderInput(number);
+  if (paced === undefined) return input;
+  const dueAt = paced.firstAt + (number - from) * paced.everyMs;
+  return { ...input, waitMs: Math.max(0, Math.round(dueAt - Date.now())) };
+}
+
+async function fill(place: Place, { saga, count, from, paced }: Load): Promise<void> {
   const client = clientAt(place);
   for (let at = from; at < from + count; at += batch) {
-    const inputs = Array.from({ length: Math.min(batch, from + count - at) }, (_, index) => orderInput(at + index));
+    const size = Math.min(batch, from + count - at);
+    const inputs = Array.from({ length: size }, (_, index) => inputOf(at + index, from, paced));
     const starts = inputs.map((input) => ({ id: input.id, input }));
     await client.startMany(sagas[saga], starts);
   }
@@ -39,6 +49,7 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
   await new Promise<void>((resolve, reject) => {
     worker = workerAt(place, { entered: () => undefined, hold: false }, (fact) => {
       complain(fact);
+      timers.hear(fact);
       if (fact.fact !== "committed" || !over.includes(fact.record.status)) return;
       ended += 1;
       if (ended === count) resolve();
@@ -63,13 +74,34 @@ async function alone(place: Place, { saga, count, from }: Load): Promise<readonl
 }
 
 async function serve(place: Place, hold: boolean): Promise<() => Promise<void>> {
-  const entered = (run: string) => {
-    const atMs = Number(process.hrtime.bigint()) / 1e6;
-    process.send?.({ entered: run, atMs } satisfies Entered);
-  };
-  const worker = workerAt(place, { entered, hold }, complain);
+  const entered = (run: string) => void process.send?.({ entered: run, atMs: monotonicMs() } satisfies Entered);
+  const worker = workerAt(place, { entered, hold }, (fact) => {
+    complain(fact);
+    timers.hear(fact);
+  });
   await worker.start();
   return () => worker.stop();
 }
 
-export const reprise: Contestant = { fill, drain, alone, serve };
+async function pace(place: Place, { saga, count, from, paced }: Load): Promise<readonly number[]> {
+  const client = clientAt(place);
+  const everyMs = paced?.everyMs ?? 0;
+  const times: number[] = [];
+  const began = monotonicMs();
+  const starts: Promise<unknown>[] = [];
+  for (let number = from; number < from + count; number += 1) {
+    await sleep(Math.max(0, began + (number - from) * everyMs - monotonicMs()));
+    const input = orderInput(number);
+    times.push(monotonicMs());
+    starts.push(client.start(sagas[saga], input, { id: input.id }));
+  }
+  await Promise.all(starts);
+  await client.close();
+  return times;
+}
+
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export const reprise: Contestant = { fill, drain, alone, serve, pace, lateness: () => timers.lateness };

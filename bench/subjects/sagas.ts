@@ -3,6 +3,7 @@
  * compensation. What the steps do is `work.ts`'s; a step that holds is one that never answers.
  */
 import { fail, type Saga, type Step, saga, stepsFor } from "reprise";
+import { setup } from "xstate";
 import { z } from "zod";
 import type { SagaName } from "./contestant.ts";
 import { longSteps, perform, stepNames } from "./work.ts";
@@ -84,6 +85,32 @@ const held = saga("held", { version: 1, input: Order })
   .step(holding, toStep)
   .build({ output: ({ results }) => results.hold });
 
+const Timed = Order.extend({ waitMs: z.int().nonnegative().optional() });
+type Timed = z.output<typeof Timed>;
+
+const timed = saga("timed", { version: 1, input: Timed }).machine(
+  setup({
+    types: {} as { context: Timed; input: Timed },
+    actors: { hold: holding },
+    delays: { due: ({ context }) => context.waitMs ?? 0 },
+  }).createMachine({
+    id: "timed",
+    context: ({ input }) => input,
+    initial: "waiting",
+    states: {
+      waiting: { after: { due: "holding" } },
+      holding: {
+        invoke: {
+          src: "hold",
+          input: ({ context }) => ({ orderId: context.id, cents: context.cents }),
+          onDone: "done",
+        },
+      },
+      done: { type: "final" },
+    },
+  }),
+);
+
 /** A line whose steps have names made up in a loop: the types of its results are not needed. */
 interface AnyLine {
   step(step: Step, mapper: typeof toStep): AnyLine;
@@ -96,5 +123,7 @@ function longSaga(): Saga {
   return line.build();
 }
 
-export const sagas = { order, failing, waiting, held, long: longSaga() } satisfies Readonly<Record<SagaName, Saga>>;
+export const sagas = { order, failing, waiting, held, timed, long: longSaga() } satisfies Readonly<
+  Record<SagaName, Saga>
+>;
 export const allSagas: readonly Saga[] = Object.values(sagas);

@@ -13,6 +13,8 @@ export interface OrderInput {
   readonly id: string;
   readonly sku: string;
   readonly cents: number;
+  /** How long a `timed` one waits. */
+  readonly waitMs?: number;
 }
 
 export interface StepInput {

@@ -88,6 +88,7 @@ function unchanged(store: Store) {
     getPlan: (id) => store.getPlan(id),
     takePlan: (command) => store.takePlan(command),
     noteResult: (...given) => store.noteResult(...given),
+    registered: (...given) => store.registered(...given),
     register: (saga) => store.register(saga),
     watch: (listener) => store.watch(listener),
     claimIntent: (command) => store.claimIntent(command),

@@ -1,14 +1,12 @@
 /**
- * Owns: importing modules and printing what is wrong, or doubtful, about the sagas they export. The findings are those that
+ * Owns: printing what is wrong, or doubtful, about the sagas they export. The findings are those that
  * `saga()` refuses with, so a module that throws them is read like one that is merely warned about.
  */
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { RepriseError } from "../errors.ts";
-import { type Finding, formatFinding, isSaga, lintExports } from "../saga/index.ts";
+import type { RepriseError } from "../errors.ts";
+import { type Finding, formatFinding, lintExports } from "../saga/index.ts";
 import { colorsFor } from "./colors.ts";
-import { describeError, type ExitCode, exitCodes } from "./exit.ts";
+import { type ExitCode, exitCodes } from "./exit.ts";
+import { codeOf, describeImport, importModule, sagasOf } from "./modules.ts";
 
 /** What was found in one file. */
 interface FileReport {
@@ -29,43 +27,14 @@ export async function lintFiles(files: readonly string[], options: { readonly js
 
 async function lintFile(file: string): Promise<FileReport> {
   try {
-    const exported = await importModule(resolve(file));
-    const values = Object.values(exported).flatMap((value): readonly unknown[] =>
-      Array.isArray(value) ? value : [value],
-    );
-    const sagas = new Set(values.filter(isSaga)).size;
-    return { file, sagas, findings: lintExports(exported), problem: null };
+    const exported = await importModule(file);
+    return { file, sagas: sagasOf(exported).length, findings: lintExports(exported), problem: null };
   } catch (error) {
     const findings = refusedWith(error);
     return findings === null
       ? { file, sagas: 0, findings: [], problem: describeImport(error) }
       : { file, sagas: 0, findings, problem: null };
   }
-}
-
-async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const url = pathToFileURL(path).href;
-  try {
-    return await import(url);
-  } catch (error) {
-    if (codeOf(error) !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
-    return await importByTsx(url);
-  }
-}
-
-/** This Node does not read TypeScript; the user's project usually has tsx, which does. */
-async function importByTsx(url: string): Promise<Readonly<Record<string, unknown>>> {
-  let found: string;
-  try {
-    found = createRequire(join(process.cwd(), "package.json")).resolve("tsx/esm/api");
-  } catch {
-    throw new Error("this Node does not read TypeScript: `npm install --save-dev tsx`, or lint the compiled file");
-  }
-  // The shape is that of tsx's own declarations; it is not a dependency of ours.
-  const tsx = (await import(pathToFileURL(found).href)) as {
-    tsImport(specifier: string, parent: string): Promise<Readonly<Record<string, unknown>>>;
-  };
-  return await tsx.tsImport(url, import.meta.url);
 }
 
 /** The findings that a declaration was refused with, across copies of the package; `null`: it is another error. */
@@ -76,20 +45,6 @@ function refusedWith(error: unknown): readonly Finding[] | null {
   if (Array.isArray(findings)) return findings as readonly Finding[]; // `refuseErrors` puts nothing else there
   const one = { level: "error", code: "DEFINITION_INVALID", saga: null, state: null, step: null } as const;
   return [{ ...one, message: error.message.replace(/\.$/, ""), fix: "Mend the declaration" }];
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-}
-
-/** A syntax error names its place in the first lines of its stack; everything else is said by its message. */
-function describeImport(error: unknown): string {
-  if (error instanceof SyntaxError) return (error.stack ?? error.message).split("\n    at ")[0] ?? error.message;
-  return codeOf(error) === "ERR_MODULE_NOT_FOUND" && error instanceof Error
-    ? (error.message.split("\n")[0] ?? error.message)
-    : error instanceof RepriseError || !(error instanceof Error)
-      ? describeError(error)
-      : error.message;
 }
 
 function exitCode(reports: readonly FileReport[]): ExitCode {

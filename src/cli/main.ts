@@ -5,6 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { addCheckCommand } from "./check.ts";
 import { addDemoCommand } from "./demo/command.ts";
 import { describeError, type ExitCode, exitCodeOf, exitCodes } from "./exit.ts";
 import { addHealthCommand } from "./health.ts";
@@ -20,6 +21,7 @@ function programWith(end: (code: ExitCode) => void): Command {
     .exitOverride();
   addDemoCommand(program, end);
   addLintCommand(program, end);
+  addCheckCommand(program, end);
   addHealthCommand(program, end);
   return program;
 }

@@ -9,6 +9,7 @@ import {
   type ApprovalWord,
   approvalSlot,
   isAsking,
+  objectionToEdit,
   objectionToWord,
   type Principal,
   type Row,
@@ -110,6 +111,7 @@ export async function checkDecision(
   if (objection !== null) throw forbidden(run, ref, objection);
   if (word.is !== "approve") return { ...checked, changes: [] };
   checkApproval(connection, record, row, word);
+  if (isEdited) checkEdit(connection, record, row, { to: word.input as Json, by: as.id });
   return { ...checked, changes: isEdited ? changesOf(row.input, word.input as Json) : [] };
 }
 
@@ -120,8 +122,7 @@ function checkApproval(
   { step: name }: Row,
   { input, form }: Extract<ApprovalWord, { readonly is: "approve" }>,
 ): void {
-  const step: StepSpec | undefined = connection.machineFor(record)?.saga.steps[name];
-  if (step === undefined) throw connection.unknownStructure(record.saga, record.version);
+  const step = stepOf(connection, record, name);
   const { maxPayloadBytes } = connection.options;
   const check = (value: Json, what: string, by: (json: Json) => ReturnType<typeof decode>) =>
     checkedJson(value, what, "INPUT_INVALID", maxPayloadBytes, by);
@@ -129,6 +130,25 @@ function checkApproval(
   const schema = step.approval?.form ?? null;
   if (schema !== null) check(form ?? null, `form of ${name}`, (json) => decode(schema, json));
   else if (form !== undefined) throw invalid("INPUT_INVALID", `form of ${name}`, "there is nothing to fill in");
+}
+
+/** The edit is one that those who are asked may make. */
+function checkEdit(
+  connection: Connection,
+  record: RunRecord,
+  { step: name, input: from, approval }: Row,
+  change: { readonly to: Json; readonly by: string },
+): void {
+  const step = stepOf(connection, record, name);
+  // It asks.
+  const objection = objectionToEdit(approval as RowApproval, { step, from, ...change });
+  if (objection !== null) throw invalid("INPUT_INVALID", `input of ${name}`, objection);
+}
+
+function stepOf(connection: Connection, record: RunRecord, name: string): StepSpec {
+  const step: StepSpec | undefined = connection.machineFor(record)?.saga.steps[name];
+  if (step === undefined) throw connection.unknownStructure(record.saga, record.version);
+  return step;
 }
 
 /** Records it. Throws APPROVAL_GONE, APPROVAL_TAKEN, APPROVAL_STALE. */
@@ -190,7 +210,7 @@ async function whyRefused(
 }
 
 function whereOf(run: RunRef, { seq, n }: ApprovalRef): string {
-  return `row ${seq} of run ${run.id} (asked for the ${n}. time)`;
+  return `row ${seq} of run ${run.id}${n === 1 ? "" : ` (question ${n})`}`;
 }
 
 /** It asks nobody any more. */

@@ -29,6 +29,7 @@ import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, 
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
+import { controlRun, type PauseOptions } from "./paused.ts";
 import { type PlanOptions, plan } from "./plan.ts";
 import { notFound, sendRequest } from "./send.ts";
 import { makeToken, type TokenFor, type TokenOptions } from "./tokens.ts";
@@ -91,6 +92,13 @@ export interface RunHandle<Output = unknown, Events = unknown> {
    * changes nothing. Throws RUN_ENDED, INPUT_INVALID.
    */
   cancel(options: CancelOptions): Promise<Cancelled>;
+  /**
+   * Nothing more of it is begun until `resume`: what is out ends and is recorded, timers and events wait. A cancel goes through, and
+   * nothing holds up a run that goes back. Runs that it has started go on. Throws RUN_NOT_FOUND, RUN_ENDED, INPUT_INVALID.
+   */
+  pause(options: PauseOptions): Promise<void>;
+  /** It goes on; what fell due meanwhile is done now. Throws RUN_NOT_FOUND, RUN_ENDED, INPUT_INVALID. */
+  resume(options: PauseOptions): Promise<void>;
   /**
    * Undoes a run that has completed or failed: it goes back and ends as cancelled, undone. Asked again it changes nothing;
    * `by` is whose request counts. Throws VERB_REFUSED for a run that has not ended or was cancelled, and after a point of no
@@ -228,6 +236,14 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
 
   cancel(options: CancelOptions): Promise<Cancelled> {
     return cancel(this.#connection, this.#ref, options);
+  }
+
+  pause(options: PauseOptions): Promise<void> {
+    return controlRun(this.#connection, this.#ref, "pause", options);
+  }
+
+  resume(options: PauseOptions): Promise<void> {
+    return controlRun(this.#connection, this.#ref, "resume", options);
   }
 
   undo(options: UndoOptions): Promise<{ readonly by: string }> {

@@ -3,6 +3,15 @@ export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
 export type { Cancelled, CancelOptions } from "./cancel.ts";
 export type { Change } from "./changes.ts";
+export {
+  type CheckedRun,
+  type CheckedVersion,
+  type CheckFate,
+  type CheckFinding,
+  type CheckOptions,
+  type CheckReport,
+  checkRuns,
+} from "./check.ts";
 export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
 export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";

@@ -1,10 +1,11 @@
 /**
- * Pausing a saga, or a named queue, and saying what is paused. Owns what is refused at once; workers notice by themselves, and
+ * Pausing a run, a saga, or a named queue, and saying what is paused. Owns what is refused at once; workers notice by themselves, and
  * wake what has waited when it is over (`engine/paused.ts`). Invariant: done twice it changes nothing.
  */
-import type { PausedSaga } from "../core/index.ts";
+import type { PausedSaga, RunRef } from "../core/index.ts";
 import { checkedReason, invalid } from "./checks.ts";
 import type { Connection } from "./connection.ts";
+import { sendRequest } from "./send.ts";
 
 export interface PauseOptions {
   readonly by: string;
@@ -16,6 +17,18 @@ export interface Paused {
   readonly sagas: readonly PausedSaga[];
   /** Named queues of the sagas that this client was given. */
   readonly queues: readonly string[];
+}
+
+/** Leaves a pause, or the end of one, with a run: the newest counts. Throws RUN_NOT_FOUND, RUN_ENDED, INPUT_INVALID. */
+export async function controlRun(
+  connection: Connection,
+  run: RunRef,
+  control: "pause" | "resume",
+  { by, reason }: PauseOptions,
+): Promise<void> {
+  const commandId = connection.ports.ids.next();
+  const body = { type: "control", control, reason: checkedReason(reason) } as const;
+  await sendRequest(connection, { run, slot: `control:${commandId}`, commandId, by, body });
 }
 
 /** Throws SAGA_UNKNOWN, INPUT_INVALID. */

@@ -12,6 +12,7 @@ import { readAttributes } from "./attributes.ts";
 import { keepTime } from "./bounds/budget-limits.ts";
 import { newBudgets, takeSpend } from "./bounds/budgets.ts";
 import { passDeadline } from "./bounds/deadlines.ts";
+import { askForMore, shareOut, withShares } from "./bounds/shares.ts";
 import { probed } from "./calls/find-out.ts";
 import { grantDue } from "./calls/grant.ts";
 import { keepProgress } from "./calls/progress.ts";
@@ -83,7 +84,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     savepoints: [],
     parent: input.parent ?? null,
     limit: limitOf(saga, input.input),
-    budgets: newBudgets(saga, input.input),
+    budgets: withShares(newBudgets(saga, input.input), input.shares),
     deadlineAt: saga.deadline === null ? null : input.startAt + saga.deadline.ms,
     migratedFrom: null,
     logFrom: 1,
@@ -118,7 +119,9 @@ export function decide(run: Run, facts: readonly DriverFact[], input: DecideInpu
   for (const fact of facts) if (!isOver || fact.type !== "result") takeFact(draft, fact);
   settleDown(draft);
   readAttributes(draft);
+  shareOut(draft);
   grantDue(draft);
+  askForMore(draft);
   orderIntents(draft);
   return finish(draft);
 }

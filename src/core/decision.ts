@@ -8,7 +8,7 @@ import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./company/inte
 import type { AskTurnAnswer, TurnRef } from "./company/turns.ts";
 import type { Machine } from "./machine/port.ts";
 import type { PermitState } from "./ports.ts";
-import type { CallResult, ChildSeen, InboxEntry, IntentWord, Parent, ReplayOf, Run } from "./run/index.ts";
+import type { CallResult, ChildSeen, InboxEntry, IntentWord, Parent, ReplayOf, Run, Shares } from "./run/index.ts";
 
 /** What a driver learnt since its last commit, in the order in which it learnt it. */
 export type DriverFact =
@@ -232,4 +232,6 @@ export interface BeginInput {
   readonly replayOf?: ReplayOf;
   /** Of a run that another one starts as a step. */
   readonly parent?: Parent;
+  /** What it may use of that one's budgets. */
+  readonly shares?: Shares;
 }

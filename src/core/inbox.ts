@@ -5,6 +5,7 @@
  * event names never reach the machine (`machine.ts` refuses them).
  */
 import type { Json } from "../saga/index.ts";
+import { takeShares } from "./bounds/shares.ts";
 import { settle } from "./calls/settle.ts";
 import { refuseMove } from "./change/migrate.ts";
 import { takeChildWord } from "./company/children.ts";
@@ -84,6 +85,9 @@ function takeEntry(draft: Draft, entry: InboxEntry): boolean {
       return true;
     case "child":
       return takeChildWord(draft, entry, body);
+    case "share":
+      takeShares(draft, entry, body);
+      return true;
     case "migrate":
       // To a newer version: kept until the run is driven by that (`migrate.ts`).
       if (body.to > draft.record.version) return false;

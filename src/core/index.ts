@@ -12,14 +12,17 @@ export {
   withRowValues,
 } from "./artifacts.ts";
 export { objectionToRaise } from "./bounds/budget-limits.ts";
-export { passedBy, remainingOf } from "./bounds/budgets.ts";
+export { isOverShareOf, passedBy, remainingOf } from "./bounds/budgets.ts";
 export { type ToolAnswer, toolAnswer } from "./calls/tools.ts";
 export { differencesOf } from "./change/differences.ts";
 export { foldLog } from "./change/fold.ts";
 export { baseIn } from "./change/log-base.ts";
 export { isAskedToMove, judgeMove, type Move, targetsOf } from "./change/migrate.ts";
 export { machinesOf } from "./change/pinned.ts";
+export { prospectOf, stateText } from "./change/prospects.ts";
+export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
+export { structureChanges } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
@@ -31,7 +34,7 @@ export {
   unreadableListing,
 } from "./commit.ts";
 export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
-export { childRef, isChildOf, requestTo, wordToParent } from "./company/child-run.ts";
+export { childRef, isChildOf, requestTo, seenAs, shareFor, wordToParent } from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
 export { turnKeyOf } from "./company/limits.ts";
@@ -44,6 +47,7 @@ export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";
 export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
+export { objectionToEdit } from "./people/edits.ts";
 export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";

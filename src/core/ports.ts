@@ -224,6 +224,8 @@ export interface RegisteredSaga {
   readonly hash: string;
   /** The canonical structure the hash is of, to show what changed. */
   readonly structure: string;
+  /** The schemas of what it reads and writes, to warn of what changed; empty: not known. */
+  readonly schemas: string;
 }
 
 /** A saga whose runs nobody drives for the time being. */
@@ -233,6 +235,15 @@ export interface PausedSaga {
   readonly reason: string;
   /** Store time. */
   readonly at: number;
+}
+
+/** What one look at the runs of a shard that are due has found. */
+export interface DueAnswer {
+  readonly wakeUps: readonly WakeUp[];
+  /** There may be more at once. */
+  readonly full: boolean;
+  /** Others wait until the queue has room for them. */
+  readonly crowded: boolean;
 }
 
 /**
@@ -274,7 +285,7 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   pausedSagas(): Promise<readonly PausedSaga[]>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
   /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
-  due(shard: number, limit: number): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>>;
+  due(shard: number, limit: number): Promise<Timed<DueAnswer>>;
   permit(command: PermitCommand): Promise<Timed<PermitAnswer>>;
   renewPermit(command: PermitCommand): Promise<Timed<{ readonly answer: "OK" | "ABORT" }>>;
   /** Registers an incarnation, its pulse (again after each reconnect), and the structures whose runs it drives. */
@@ -297,11 +308,13 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   list(query: ListQuery): Promise<ListPage>;
   listShared(query: SharedQuery): Promise<SharedPage>;
   serving(): Promise<Serving>;
-  /** Registers a structure; answers the registered one where it differs and runs of it are open. */
+  /** What is registered of a version; nothing is written. */
+  registered(saga: string, version: number): Promise<RegisteredSaga | null>;
+  /** Registers a structure and its schemas; answers the registered one where its structure differs and runs of it are open. */
   register(saga: RegisteredSaga): Promise<
     | {
         readonly answer: "OK";
-        /** The structure whose place it took; none of its runs is open. */
+        /** Whose place it took: another structure, none of whose runs is open, or the same one with other schemas. */
         readonly replaced?: RegisteredSaga;
       }
     | { readonly answer: "CHANGED"; readonly registered: RegisteredSaga; readonly openRuns: number }
@@ -418,9 +431,12 @@ export type Fact =
     }
   | { readonly fact: "fenced" | "stale" | "lease_lost"; readonly run: RunRef }
   | { readonly fact: "unserved"; readonly run: RunRef; readonly saga: string; readonly version: number }
-  /** A changed structure was registered under the same version: no run of the one before is open. */
+  /**
+   * Another structure was registered under the same version, none of whose runs is open; or the same one with other schemas, which
+   * its runs have to fit.
+   */
   | {
-      readonly fact: "structure_replaced";
+      readonly fact: "structure_replaced" | "schemas_changed";
       readonly saga: string;
       readonly version: number;
       readonly from: string;

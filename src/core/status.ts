@@ -5,6 +5,7 @@
  */
 
 import { countTime } from "./bounds/budgets.ts";
+import { waitsForRoom } from "./bounds/room.ts";
 import { restsOnTools } from "./calls/tools.ts";
 import { waitsForIntent } from "./company/claims.ts";
 import { waitsInLine } from "./company/limits.ts";
@@ -45,7 +46,8 @@ export function statusOf(draft: Draft): RunStatus {
 }
 
 function isWorking(draft: Draft, row: Row): boolean {
-  const waits = waitsForIntent(draft, row) || waitsForPeople(draft, row) || waitsForChild(row);
+  const waits =
+    waitsForIntent(draft, row) || waitsForPeople(draft, row) || waitsForChild(row) || waitsForRoom(draft, row);
   return !waits && !restsOnTools(draft, row);
 }
 
@@ -61,6 +63,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (waitsInLine(draft)) return "limit";
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
+  if (draft.open.some((seq) => waitsForRoom(draft, rowAt(draft, seq)))) return "budget";
   if (draft.open.some((seq) => waitsForChild(rowAt(draft, seq)))) return "child";
   if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";

@@ -6,7 +6,7 @@
 
 import { timeBudgetTime } from "./bounds/budget-limits.ts";
 import { deadlineTime, overdueTime } from "./bounds/deadlines.ts";
-import { mayGrant } from "./calls/clearance.ts";
+import { isClear, mayGrant } from "./calls/clearance.ts";
 import { moveTime } from "./change/migrate.ts";
 import { claimTime, wordTime } from "./company/claims.ts";
 import { awaitsTurn, turnTime } from "./company/limits.ts";
@@ -102,9 +102,14 @@ function addRow(draft: Draft, row: Row, times: Times): void {
 function callTime(draft: Draft, row: Row, side: Side): number {
   const call = callOf(row, side);
   if (call === null) return never;
-  if (call.state === "planned" && mayGrant(draft, row, side)) return nextOf(call);
+  if (call.state === "planned" && isClear(draft, row, side)) return isHeldUp(draft, row, side) ? never : nextOf(call);
   if (call.state === "unknown" && call.probeAt !== null && !isAsked(draft, row.seq)) return call.probeAt;
   return never;
+}
+
+/** It is due, and waits for a budget: what that brings wakes the run. (Before it is due, that is what it waits for.) */
+function isHeldUp(draft: Draft, row: Row, side: Side): boolean {
+  return nextOf(row.call) <= draft.input.now && !mayGrant(draft, row, side);
 }
 
 function isAsked(draft: Draft, seq: number): boolean {

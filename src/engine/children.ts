@@ -15,6 +15,8 @@ import {
   type Row,
   type RunRecord,
   requestTo,
+  seenAs,
+  shareFor,
   startChild,
   structureHashOf,
   wordToParent,
@@ -43,7 +45,18 @@ export async function callChild(context: EngineContext, call: ChildCall): Promis
 
 async function forward(context: EngineContext, call: ChildCall): Promise<ChildSeen> {
   if (call.row.child === null && !(await start(context, call, false))) return foreign(call);
+  if (call.row.shares !== undefined) await tellShare(context, call);
   return await look(context, call, { asked: null, isPending: false });
+}
+
+/** What was given since it was begun. (What it does not hear of now it is told when it is looked at again: it says that it waits.) */
+async function tellShare(context: EngineContext, { parent, row }: ChildCall): Promise<void> {
+  const run = childRef(parent, row);
+  const found = await context.store.read(run);
+  const request = found === null ? null : shareFor(found, parent, row);
+  if (request === null) return;
+  const sent = await context.store.send({ run, ...request });
+  if (sent.answer === "OK") await wake(context, sent.wake);
 }
 
 /** Nobody can make it any more once it is there, so it is made where it is not, and then asked. */
@@ -89,15 +102,9 @@ async function look(
 ): Promise<ChildSeen> {
   const found = await store.read(childRef(call.parent, call.row));
   if (found === null || !isMine(call, found)) return foreign(call);
-  const { id, status, rollback, revision, review, output, cause } = found;
+  const { id, output, cause } = found;
   if (output instanceof MissingArtifact) return { is: "unreached", why: `the result of run ${id} is kept elsewhere` };
-  return {
-    is: "run",
-    child: { run: id, status, rollback, revision, why: review?.message ?? null },
-    output,
-    cause,
-    ...how,
-  };
+  return { is: "run", child: seenAs(found), output, cause, ...how };
 }
 
 function isMine({ parent, row, step }: ChildCall, found: RunRecord): boolean {

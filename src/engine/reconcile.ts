@@ -4,11 +4,12 @@
  *
  * Invariants: E1 a worker that was held up for more than half a lease (a store that is frozen or away, a paused machine, a
  * store clock that jumped) takes nothing until one lease after it is over, so that owners come first (L2). E2 an owner is dead when its pulse was missing in two
- * polls at least `pulseGapMs` apart. E3 a sweep that was full is followed by another at once.
+ * polls at least `pulseGapMs` apart. E3 a sweep that was full is followed by another at once; while runs wait for room in the
+ * queue, it is looked again as soon as workers may have made some, and less often when they make none.
  */
-import type { OwnerRef } from "../core/index.ts";
+import type { DueAnswer, OwnerRef } from "../core/index.ts";
 import { type EngineContext, pause, trouble } from "./context.ts";
-import { pulseGapMs, sweepLimit } from "./settings.ts";
+import { pulseGapMs, refillMs, sweepLimit } from "./settings.ts";
 
 /** Store time may run this much ahead between two sweeps before it counts as a jump. */
 const jumpSlackMs = 1_000;
@@ -77,7 +78,15 @@ export class Reconciler {
   async #sweepShard(shard: number, sweep: ShardSweep): Promise<void> {
     sweep.busy = true;
     try {
-      while (await this.#sweepOnce(shard, sweep));
+      let wait: number | null = 0;
+      let isMoving = false;
+      while (wait !== null) {
+        if (wait > 0) await pause(this.#context.clock, wait);
+        const found = await this.#sweepOnce(shard, sweep);
+        if (found === null) return;
+        isMoving ||= found.wakeUps.length > 0;
+        wait = this.#nextLook(found, isMoving, wait);
+      }
     } catch (error) {
       trouble(this.#context, `sweep of shard ${shard}`, error);
     } finally {
@@ -85,11 +94,19 @@ export class Reconciler {
     }
   }
 
-  /** `true`: there is more. */
-  async #sweepOnce(shard: number, sweep: ShardSweep): Promise<boolean> {
+  /** In how many ms to look again; `null`: the next tick will do, as where nothing moves. */
+  #nextLook(found: DueAnswer, isMoving: boolean, waited: number): number | null {
+    if (found.full) return 0;
+    if (!found.crowded || !isMoving) return null;
+    const wait = found.wakeUps.length > 0 ? refillMs : Math.max(waited * 2, refillMs);
+    return wait < this.#context.settings.sweepMs ? wait : null;
+  }
+
+  /** `null`: nothing is to be taken for now. */
+  async #sweepOnce(shard: number, sweep: ShardSweep): Promise<DueAnswer | null> {
     const { store, wakeUps, clock } = this.#context;
     this.#notice(sweep, clock.monotonicMs());
-    if (this.#stopped) return false;
+    if (this.#stopped) return null;
     const askedAt = clock.monotonicMs();
     const isHeld = askedAt < this.#heldUntil;
     const answer = await store.due(shard, isHeld ? 0 : sweepLimit); // 0: only whether the store is there again
@@ -97,9 +114,9 @@ export class Reconciler {
     this.#notice(sweep, now);
     this.#noticeJump(sweep, now, answer.now);
     Object.assign(sweep, { at: now, askedAt, now: answer.now });
-    if (this.#stopped || isHeld || now < this.#heldUntil) return false;
+    if (this.#stopped || isHeld || now < this.#heldUntil) return null;
     if (answer.wakeUps.length > 0) await wakeUps.wake(answer.wakeUps);
-    return answer.full;
+    return answer;
   }
 
   /** Was this worker held up since its last sweep? */

@@ -16,6 +16,8 @@ export interface EngineSettings extends DecideSettings {
 
 /** Most runs taken from one shard's due index at once; a full sweep is followed by another at once. */
 export const sweepLimit = 100;
+/** How soon the sweep looks again while runs wait for room in the queue. */
+export const refillMs = 50;
 /** A pulse missing in two polls at least this far apart is a dead process. */
 export const pulseGapMs = 900;
 /** A run that this worker cannot serve is handed back for this long, doubling up to the second number. */

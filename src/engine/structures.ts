@@ -3,24 +3,18 @@
  * runs of the old one are open, and `once` effects on a store that may forget what it acknowledged.
  */
 import {
-  differencesOf,
   type Facts,
   machineOf,
   machinesOf,
   type RegisteredSaga,
+  registrationOf,
   type Store,
-  structureHashOf,
+  structureChanges,
   structureName,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
-import { type Json, type Saga, structureOf } from "../saga/index.ts";
+import type { Saga } from "../saga/index.ts";
 import type { ServedSagas } from "./context.ts";
-
-/** A saga's structure as it is registered. */
-export function registrationOf(saga: Saga): RegisteredSaga {
-  const structure = JSON.stringify(structureOf(saga));
-  return { saga: saga.name, version: saga.version, hash: structureHashOf(saga), structure };
-}
 
 /** The machines of a worker's sagas, by what runs are pinned to. They are made at once: a fault in one shows at the start. */
 export function servedSagas(sagas: readonly Saga[]): ServedSagas {
@@ -34,30 +28,23 @@ export function drivenStructures(sagas: readonly Saga[], pools: readonly string[
 }
 
 /**
- * Registers every structure, and tells of each that takes the place of another one. Throws STRUCTURE_CHANGED, naming what
- * differs, while runs of another one are open.
+ * Registers every structure, and tells of each that takes the place of another one, and of changed schemas. Throws
+ * STRUCTURE_CHANGED, naming what differs, while runs of another structure are open.
  */
 export async function registerAll(store: Pick<Store, "register">, sagas: readonly Saga[], facts: Facts): Promise<void> {
   for (const saga of sagas) {
     const mine = registrationOf(saga);
     const answer = await store.register(mine);
     if (answer.answer === "CHANGED") throw structureChanged(mine, answer.registered, answer.openRuns);
-    if (answer.replaced === undefined) continue;
-    const { name, version } = saga;
-    const differences = structureDifferences(answer.replaced, mine);
-    facts.emit({
-      fact: "structure_replaced",
-      saga: name,
-      version,
-      from: answer.replaced.hash,
-      to: mine.hash,
-      differences,
-    });
+    if (answer.replaced !== undefined) tellReplaced(mine, answer.replaced, facts);
   }
 }
 
-function structureDifferences(before: RegisteredSaga, after: RegisteredSaga): readonly string[] {
-  return differencesOf(JSON.parse(before.structure) as Json, JSON.parse(after.structure) as Json);
+function tellReplaced(mine: RegisteredSaga, replaced: RegisteredSaga, facts: Facts): void {
+  const differences = structureChanges(replaced, mine);
+  if (differences.length === 0) return;
+  const fact = mine.hash === replaced.hash ? "schemas_changed" : "structure_replaced";
+  facts.emit({ fact, saga: mine.saga, version: mine.version, from: replaced.hash, to: mine.hash, differences });
 }
 
 /** Throws STORE_FORGETFUL where a `once` effect would rest on a store that may forget it. */
@@ -82,21 +69,15 @@ export async function checkDurability(
 }
 
 function structureChanged(mine: RegisteredSaga, registered: RegisteredSaga, openRuns: number): RepriseError {
-  const differences = structureDifferences(registered, mine);
+  const { saga, version, hash } = mine;
+  const name = `${saga}@${version}`;
+  const differences = structureChanges(registered, mine);
+  const runs = openRuns === 1 ? "one open run is" : `${openRuns} open runs are`;
   return new RepriseError(
     "STRUCTURE_CHANGED",
-    `${mine.saga}@${mine.version} has another structure than the one ${openRuns} open runs are pinned to:\n` +
-      `${differences.map((each) => `  ${each}`).join("\n")}\n` +
-      `Raise its version and keep ${mine.saga}@${mine.version} as it was beside it, or wait until those runs have ended`,
-    {
-      details: {
-        saga: mine.saga,
-        version: mine.version,
-        openRuns,
-        registered: registered.hash,
-        hash: mine.hash,
-        differences,
-      },
-    },
+    `${name} is not what ${runs} pinned to; since then:\n${differences.map((each) => `  ${each}`).join("\n")}\n` +
+      `Make it version ${version + 1}, and keep ${name} as it was beside it until those runs have ended; ` +
+      "or wait until they have. `reprise check` says what becomes of each",
+    { details: { saga, version, openRuns, registered: registered.hash, hash, differences } },
   );
 }

@@ -7,10 +7,11 @@
  */
 import { z } from "zod";
 import { RepriseError } from "../errors.ts";
+import { budgetNameProblem } from "./bounds.ts";
 import { isSaga, type Saga, sagaOf } from "./define.ts";
 import { type Finding, nameProblem, refuseErrors } from "./finding.ts";
 import { actionDefaults, compensationRetry } from "./policy.ts";
-import type { CallSpec, SagaSpec, StepSpec } from "./spec.ts";
+import type { CallSpec, ChildSpec, SagaSpec, StepSpec } from "./spec.ts";
 import { type Step, stepFrom } from "./step.ts";
 
 /** How a saga is run as a step. */
@@ -19,6 +20,11 @@ export interface ChildOptions<Name extends string = string, Detached extends boo
   readonly name?: Name;
   /** It is started and goes its own way: nobody waits for it, and it is neither cancelled nor undone with its parent. */
   readonly detached?: Detached;
+  /**
+   * How much it is given at a time of each budget of the run that starts it, in the unit of that; of what is not named, a tenth of
+   * that run's limit. It is given more when it has used that up, as long as there is more. (A detached one is given nothing.)
+   */
+  readonly share?: Readonly<Record<string, number>>;
 }
 
 /** What the step gives: the child's result, or at once where to find it. */
@@ -47,22 +53,35 @@ export function child<
 ): Step<Name, Input, ChildOutput<Output, Detached>> {
   if (!isSaga(saga))
     refuse(String(options.name), "child() was given no saga", "Give it what .build() or .machine() gave");
-  const { name = saga.name, detached = false } = options;
+  const { name = saga.name, detached = false, share = {} } = options;
   const problem = nameProblem(name);
   if (problem !== null) refuse(name, `the name ${problem}`, "Rename the step");
+  const wrong = shareProblem(share);
+  if (wrong !== null) refuse(name, wrong, "Name budgets of the run that starts it, and amounts above 0");
   // What a saga takes and gives is typed by its declaration; here it is JSON.
-  const made: Step = stepFrom(specOf(name, saga.spec, detached));
+  const made: Step = stepFrom(specOf(name, { of: saga.spec, detached, share }));
   return made as unknown as Step<Name, Input, ChildOutput<Output, Detached>>;
 }
 
-function specOf(name: string, of: SagaSpec, detached: boolean): StepSpec {
+/** Time is nobody's share: it passes for all at once. */
+function shareProblem(share: Readonly<Record<string, number>>): string | null {
+  for (const [name, amount] of Object.entries(share)) {
+    const problem = name === "time" ? "it is not shared: it passes for all at once" : budgetNameProblem(name);
+    if (problem !== null) return `its share of ${JSON.stringify(name)}: ${problem}`;
+    if (!Number.isFinite(amount) || amount <= 0) return `its share of ${name} is ${String(amount)}`;
+  }
+  return null;
+}
+
+function specOf(name: string, child: ChildSpec): StepSpec {
+  const { of, detached } = child;
   const call: CallSpec = { ...requests, retry: actionDefaults.retry, hasProbe: false };
   const undo = { ...call, retry: compensationRetry, run: () => outside(name), probe: null };
   return {
     ...call,
     name,
     kind: "child",
-    child: { of, detached },
+    child,
     input: of.input,
     output: detached ? z.object({ id: z.string() }) : z.json(),
     action: () => outside(name),

@@ -52,6 +52,7 @@ export {
 export type { RetryOptions } from "./policy.ts";
 export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput, jsonSchemaOf } from "./schema.ts";
+export { schemasOf } from "./schemas.ts";
 export type {
   ActionContext,
   ApprovalTerms,

@@ -4,7 +4,7 @@
  * Invariant: every duration here is a finite whole number of milliseconds; every default is already filled in.
  */
 import type { AnyStateMachine } from "xstate";
-import type { ZodType } from "zod";
+import type { ZodObject, ZodType } from "zod";
 import type { Json } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
 import type { Tools } from "./tools.ts";
@@ -143,6 +143,8 @@ export interface ApprovalTerms {
   /** Who asks for it, and so may not decide on it. */
   readonly requester: string | null;
   readonly allowed: readonly ("approve" | "edit" | "reject" | "ask_back")[];
+  /** What an edit may change, as the schema of those fields; `null`: every field. */
+  readonly edits: ZodObject | null;
   readonly expiresMs: number | null;
   readonly onExpire: "reject" | "review";
   /** By time. */
@@ -155,6 +157,8 @@ export interface ChildSpec {
   readonly of: SagaSpec;
   /** Nobody waits for it, cancels it or undoes it. */
   readonly detached: boolean;
+  /** How much of a budget of the run that starts it it is given at a time; a tenth of what is not named. */
+  readonly share: Readonly<Record<string, number>>;
 }
 
 /** How the items of a list are worked through. */

@@ -112,7 +112,9 @@ export interface ShardKeys {
   readonly due: string;
   readonly clock: string;
   readonly queued: string;
+  /** Shares whose starts wait for room, and shares whose due runs do, the next to be served first. */
   readonly fair: string;
+  readonly fairLate: string;
   readonly owners: string;
   readonly suspects: string;
   /** Structures that runs were ever started in. */
@@ -131,6 +133,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     clock: `${prefix}clock`,
     queued: `${prefix}queued`,
     fair: `${prefix}fair`,
+    fairLate: `${prefix}fair-late`,
     owners: `${prefix}owners`,
     suspects: `${prefix}suspects`,
     structures: `${prefix}structures`,

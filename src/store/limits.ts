@@ -9,6 +9,12 @@ export const maxWakeGraceMs = 60_000;
 /** Wake-ups of one tenant queued per pool and lane; further starts wait in `due:<tenant>`. */
 export const maxWakeUpsQueued = 1_000;
 
+/**
+ * Wake-ups of one pool that the sweep has handed out to runs which come due again (timers, back-offs), not taken up yet: a
+ * new run stands behind no more of them in the queue. The others wait in `late:<share>`.
+ */
+export const maxDueQueued = 100;
+
 /** Members of backlogs that one `due` passes over because their runs were taken up in another way. */
 export const maxPassedOver = 1_000;
 

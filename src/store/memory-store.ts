@@ -56,9 +56,10 @@ import { acquire, commit, create, release, renew, setAside } from "./memory/move
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
-import { newShard, type Shard, sweep, timeOf } from "./memory/shard.ts";
+import { newShard, type Shard, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
+import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
 
 export interface MemoryStoreOptions {
@@ -330,16 +331,20 @@ class MemoryStore implements Store {
     return serving(this.#shards, this.#serves);
   }
 
+  async registered(saga: string, version: number): Promise<RegisteredSaga | null> {
+    return this.#sagas.get(`${saga}@${version}`) ?? null;
+  }
+
   async register(saga: RegisteredSaga) {
     const key = `${saga.saga}@${saga.version}`;
-    const registered = this.#sagas.get(key);
-    const openRuns = registered === undefined ? 0 : this.#openRuns(registered);
-    if (registered !== undefined && registered.hash !== saga.hash && openRuns > 0) {
-      return { answer: "CHANGED", registered, openRuns } as const;
+    const before = this.#sagas.get(key);
+    const openRuns = before === undefined ? 0 : this.#openRuns(before);
+    if (before !== undefined && before.hash !== saga.hash && openRuns > 0) {
+      return { answer: "CHANGED", registered: before, openRuns } as const;
     }
     this.#sagas.set(key, saga);
-    const isSame = registered === undefined || registered.hash === saga.hash;
-    return isSame ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: registered } as const);
+    const isSame = before === undefined || (before.hash === saga.hash && before.schemas === saga.schemas);
+    return isSame ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: before } as const);
   }
 
   async watch(listener: MoveListener): Promise<() => Promise<void>> {

@@ -41,7 +41,7 @@ import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
-import { inbox, ledger, list, log, now, read, register } from "./redis/reads.ts";
+import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -65,6 +65,8 @@ export interface RedisStoreOptions {
   readonly syncsAlways?: boolean;
   /** `false`: ask for no pulses, owners are lost by their leases only. */
   readonly pulses?: boolean;
+  /** Opening writes nothing, not even the number of shards of a new namespace. */
+  readonly readOnly?: boolean;
   /** How long owners have to register again after a server has come or gone; 10,000 (one lease) unless given. */
   readonly settleMs?: number;
 }
@@ -128,7 +130,7 @@ class RedisStore implements Store {
       const where = { place: connections.place, namespace: this.#namespace };
       const wire = new Wire({ client, ...where, shards: this.shards, lanes });
       await wire.ask("open", () => assertKeeps(serversOf(client), connections.place));
-      await claimShards(wire, this.#namespace);
+      await claimShards(wire, this.#namespace, this.#options.readOnly ?? false);
       await this.#askDurability(wire);
       return {
         wire,
@@ -338,6 +340,10 @@ class RedisStore implements Store {
 
   async serving() {
     return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
+  async registered(saga: string, version: number) {
+    return await registered(this.#parts().wire, this.#keys.sagas, saga, version);
   }
 
   async register(saga: RegisteredSaga) {

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
 import {
   firstFreshHandOut,
+  maxDueQueued,
   maxEntriesWaiting,
   maxIntentListeners,
   maxLeasesExpired,
@@ -22,7 +23,7 @@ import {
 
 /** Which shared parts a script needs, in this order. */
 const parts = {
-  create: ["due"],
+  create: ["due", "fair"],
   acquire: ["due", "lease"],
   commit: ["due", "lease", "inbox", "output"],
   renew: ["due", "lease"],
@@ -31,7 +32,7 @@ const parts = {
   shelve: ["due"],
   unshelve: ["due"],
   send: ["due"],
-  due: ["due", "lease"],
+  due: ["due", "lease", "fair"],
   permit: ["due", "lease"],
   renew_permit: ["due"],
   expire: ["due"],
@@ -64,6 +65,7 @@ const limits = Object.entries({
   wakeGraceMs,
   maxWakeGraceMs,
   maxWakeUpsQueued,
+  maxDueQueued,
   maxPassedOver,
   maxLeasesExpired,
   maxEntriesWaiting,

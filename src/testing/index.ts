@@ -1,3 +1,4 @@
+export { crashSweep, type SweepFailure, type SweepOptions, type SweepReport } from "./crash-sweep.ts";
 export {
   type CallFault,
   FakeWorld,
@@ -17,3 +18,5 @@ export {
 export { type CallOptions, WorldCallError, type WorldClient, worldClient } from "./fake-world-client.ts";
 export { type HeldRemotely, type WorldControl, worldControl } from "./fake-world-control.ts";
 export { serveFakeWorld, type WorldServer } from "./fake-world-server.ts";
+export { type SagaMatchers, sagaMatchers } from "./matchers.ts";
+export { type DecidingOptions, type SimulateOptions, Simulation, simulate } from "./simulate.ts";

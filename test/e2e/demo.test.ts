@@ -77,9 +77,9 @@ describe("npm start", () => {
     outcome = outcomeOf(told);
   }, 120_000);
 
-  test("tells eight chapters as they should go, and ledger and world agree", () => {
+  test("tells nine chapters as they should go, and ledger and world agree", () => {
     expect(outcome.chapters.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(outcome.chapters.map(({ ok }) => ok)).toEqual(Array.from({ length: 8 }, () => true));
+    expect(outcome.chapters.map(({ ok }) => ok)).toEqual(Array.from({ length: 9 }, () => true));
     expect(outcome).toMatchObject({ differences: 0, differenceRows: [] });
     expect(told.code, told.stderr).toBe(0);
   });
@@ -120,6 +120,18 @@ describe("npm start", () => {
     expect(told.stderr).toContain("updateCrm the other side was asked: it had happened");
     const { observed } = outcome.chapters[6] ?? { observed: [] };
     expect(observed.find(({ actions }) => actions.includes("crm.note"))).toMatchObject({ arrivals: 1, effects: 1 });
+  });
+
+  test("shows what a person is asked, refuses an agent, and pays back what the person has approved, once", () => {
+    expect(told.stderr).toMatch(/asks +Refund 120\.00 EUR for order order-9\?/);
+    expect(told.stderr).toContain('refundOrder {"orderId":"order-9","cents":12000,"openedBy":"eve"}');
+    expect(told.stderr).toMatch(/who +one person of support-lead or finance, not eve, who has asked for it/);
+    expect(told.stderr).toMatch(/when +until \d{4}-\d\d-\d\d \d\d:\d\d UTC; then it is rejected/);
+    expect(told.stderr).toContain("agent-7 is an agent: only a person decides");
+    expect(told.stderr).toContain("ada approves less: cents 12000 → 9000");
+    const { observed } = outcome.chapters[8] ?? { observed: [] };
+    expect(observed.find(({ actions }) => actions.includes("bank.refund"))).toMatchObject({ arrivals: 1, effects: 1 });
+    expect(observed.find(({ actions }) => actions.includes("mail.send"))).toMatchObject({ arrivals: 1, effects: 1 });
   });
 
   test.each([

@@ -20,3 +20,11 @@ it("the agent sends one mail, however often and in whatever words it asks", asyn
   const page = own(docPage("agents"));
   expect(await page.output("agent.ts", { REDIS_URL: redis.url })).toBe("m-1 m-1 true 1\n");
 });
+
+it("two children together stop at the limit that they share, and go on when it is raised", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("bounds"));
+  expect(await page.output("bounds.ts", { REDIS_URL: redis.url })).toBe(
+    "tokens: soft\ntokens: hard\nbudget 400\n600\n",
+  );
+});

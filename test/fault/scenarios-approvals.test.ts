@@ -219,17 +219,15 @@ describe("a run that waits for people", () => {
   test("R106 for ten times a lease is not tried again, no dead letter, and holds no worker", async () => {
     const top = newTop();
     const { client, world, worker, namespace, facts } = top;
-    await worker({
-      concurrency: 1,
-      settings: { leaseMs: 300, marginMs: 100, renewMs: 100, shutdownMs: 3_000 } as never,
-    });
+    const leaseMs = 800;
+    await worker({ concurrency: 1, settings: { leaseMs, marginMs: 600, renewMs: 100, commandTimeoutMs: 500 } });
     const [id = ""] = await asking(client, 1);
     const at = performance.now();
     const revision = (await client.run(id).get()).revision;
     // Another run passes through the one slot of the worker meanwhile.
     await client.start(loan, { id: "other", cents: 1 }, { id: "other" });
     await until(async () => (await client.approvals()).approvals.length === 2);
-    await until(() => performance.now() - at > 3_000);
+    await until(() => performance.now() - at > 10 * leaseMs, 20_000);
     const view = await client.run(id).get();
     expect(view).toMatchObject({ status: "waiting", waitingFor: "approval", revision });
     expect(await here.jobsOf(namespace, id)).toEqual([]);

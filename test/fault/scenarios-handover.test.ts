@@ -87,7 +87,7 @@ describe("what a run was handed over", () => {
     const { registered, hash, differences } = (refused as RepriseError).details;
     expect([registered === hash, Array.isArray(differences) && differences.length > 0]).toEqual([false, true]);
     const { message } = refused as RepriseError;
-    expect(message).toContain("Raise its version");
+    expect(message).toContain("Make it version 2, and keep parcel@1 as it was beside it");
     const elsewhere = createClient({ ...here.place, namespace: top.namespace, sagas: [changed] });
     onTestFinished(() => elsewhere.close());
     const { verdict, reasons } = await elsewhere.run("r1").verdict();

@@ -7,7 +7,7 @@ import { events, Id, keyed, Ref, step, toId } from "./scenarios-parcel.ts";
 const asked: ServiceProfile = { effect: "keyed", query: true };
 export const services: Readonly<Record<string, ServiceProfile>> = { check: asked, label: asked, send: asked };
 
-/** A worker process: which versions it serves, and where. */
+/** A worker process: which versions it serves (0: the first one, changed under its version), and where. */
 export interface VersionOrders {
   readonly redis: string;
   readonly world: string;
@@ -52,3 +52,12 @@ export const second: Saga = saga("rolled", { version: 2, input: Id, events, migr
   .step(keyed("label"), toId)
   .step(keyed("send"), toId)
   .build();
+
+/** Somebody has forgotten to raise the version. */
+export const changed: Saga = saga("rolled", { version: 1, input: Id, events })
+  .step(check, toId)
+  .waitFor("GO")
+  .step(keyed("label"), toId)
+  .build();
+
+export const byNumber: readonly Saga[] = [changed, first, second];

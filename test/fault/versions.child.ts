@@ -3,13 +3,13 @@ import process from "node:process";
 import { createWorker, type Fact } from "../../src/index.ts";
 import { worldClient } from "../../src/testing/index.ts";
 import { listen, readOrders, say } from "../support/fault-child.ts";
-import { first, second, type VersionOrders } from "./versions-sagas.ts";
+import { byNumber, type VersionOrders } from "./versions-sagas.ts";
 
 const { redis, world, namespace, versions } = readOrders<VersionOrders>();
 const worker = createWorker({
   redis,
   namespace,
-  sagas: [first, second].filter(({ version }) => versions.includes(version)),
+  sagas: byNumber.filter((_, number) => versions.includes(number)),
   services: worldClient(world),
   settings: { shutdownMs: 20_000 },
   facts: {
@@ -24,5 +24,11 @@ listen(async () => undefined);
 process.on("SIGTERM", () => {
   void worker.stop().finally(() => process.exit(0));
 });
-await worker.start();
+try {
+  await worker.start();
+} catch (error) {
+  // As `workers/worker.ts` ends.
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(2);
+}
 say({ ready: true });

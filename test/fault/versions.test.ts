@@ -40,8 +40,17 @@ async function stage(namespace: string) {
       (await Promise.all(names.map((id) => client.run(id).get()))).every((run) => run.status === status);
     await waitFor(are, { what: `${names.length} runs to be ${status}`, timeoutMs: 60_000, everyMs: 100 });
   };
+  /** Starts one that is expected to end by itself; what it says, and how. */
+  const refused = async (...versions: readonly number[]) => {
+    const orders: VersionOrders = { redis: redis.url, world: served.url, namespace, versions };
+    const child = own(await spawnChild(childFile, withOrders(orders)));
+    const { code } = await child.exit;
+    return { code, said: child.stderr };
+  };
+  const fenceOf = async (id: string) =>
+    Number(await redis.ask("HGET", `{reprise:${namespace}:0}:run:default:${id}`, "f"));
   const agreed = (names: readonly string[]) => agreedAt(place, { namespace, world }, sagas, names);
-  return { world, client, worker, every, agreed };
+  return { world, client, worker, refused, fenceOf, every, agreed };
 }
 
 test("R077 R083 R098 50 runs midway on version 1 end by it, through a deploy, a roll-back and a deploy again", async () => {
@@ -120,4 +129,46 @@ test("a run that is asked to move while old and new workers share the queue is m
   const { arrivals, effects, checks } = await agreed(names);
   expect({ arrivals, effects }).toEqual({ arrivals: 3 * names.length, effects: 3 * names.length });
   expect(checks.length).toBeGreaterThan(0);
+});
+
+test("R077 R078 R098 a worker without the version hands its run back untouched and says so once; one with another structure under it does not start, and says what changed", async () => {
+  const { client, worker, refused, fenceOf, every, agreed } = await stage("strangers");
+  const old = await worker(1);
+  await client.start(first, { id: "r1" }, { id: "r1" });
+  await every(["r1"], "waiting");
+  await old.kill("SIGTERM");
+  const { code, said } = await refused(0);
+  expect(code).toBe(2);
+  expect(said).toBe(
+    "rolled@1 is not what one open run is pinned to; since then:\n" +
+      "  step send is gone\n" +
+      "  state rolled.send is gone\n" +
+      "  state rolled.await_GO, on GO: to rolled.send doing assign -> to rolled.label doing assign\n" +
+      "  step label is new\n" +
+      "  state rolled.label is new\n" +
+      "Make it version 2, and keep rolled@1 as it was beside it until those runs have ended; or wait until they have. " +
+      "`reprise check` says what becomes of each\n",
+  );
+  const stranger = await worker(2);
+  await client.run("r1", { saga: first }).signal("GO", {});
+  const taken = await fenceOf("r1");
+  const isBack = async () => (await fenceOf("r1")) >= taken + 2;
+  await waitFor(isBack, { what: "the run to have been handed back twice", timeoutMs: 60_000, everyMs: 50 });
+  expect(await client.run("r1").get()).toMatchObject({ version: 1, status: "waiting", review: null });
+  expect(stranger.messages.filter((message) => Object.hasOwn(message as object, "unserved"))).toEqual([
+    { unserved: "r1" },
+  ]);
+  const back = await worker(1);
+  await stranger.kill("SIGTERM");
+  await every(["r1"], "completed");
+  await back.kill("SIGTERM");
+  const rows = await client.run("r1").ledger();
+  expect(rows.map(({ call }) => [call.attempt, call.interruptions])).toEqual([
+    [1, 0],
+    [1, 0],
+  ]);
+  const { arrivals, effects, checks } = await agreed(["r1"]);
+  const seen = "refused with what changed; handed back twice by another process, said once";
+  const refusal = { code: "STRUCTURE_CHANGED", message: said };
+  leaveEvidence(["R077", "R078", "R098"], { arrivals, effects, refusal, checks: [seen, ...checks] });
 });

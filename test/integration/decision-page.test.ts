@@ -106,6 +106,7 @@ test("R102 a link that is only fetched decides nothing; the form of its own page
   expect(await (await fetch(link)).text()).toContain("ann has decided (approve)");
   expect(await run.get()).toMatchObject({ status: "completed" });
   leaveEvidence("R102", {
+    effects: 1,
     checks: [`${scanners.length} scanners, GET and HEAD: revision ${revision} stood; one POST decided`],
   });
 });

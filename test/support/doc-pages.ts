@@ -78,6 +78,21 @@ export const bank = {
 };
 `;
 
+/** A bank that notes what it pays, for pages of which only functions are used. */
+const payingBank = `
+import { appendFileSync } from "node:fs";
+const note = (line: string) => appendFileSync(process.env["WORLD_BOOK"] ?? "", line + "\\n");
+export const bank = {
+  async pay(key: string, { to, cents }: { readonly to: string; readonly cents: number }) {
+    note(\`pay \${to} \${cents}\`);
+    return { paymentId: key };
+  },
+  async recall(_key: string, paymentId: string) {
+    note(\`recall \${paymentId}\`);
+  },
+};
+`;
+
 export const pages = {
   readme: { path: "README.md", programs: ["order.ts", "worker.ts", "app.ts"], others: { "services.ts": services } },
   idempotency: { path: "docs/idempotency.md", programs: ["charges.ts"], others: { "bank.ts": bank } },
@@ -88,7 +103,9 @@ export const pages = {
   },
   artifacts: { path: "docs/artifacts.md", programs: ["archive.ts"], others: {} },
   replay: { path: "docs/replay.md", programs: ["operate.ts"], others: {} },
+  approvals: { path: "docs/approvals.md", programs: ["payout.ts", "people.ts"], others: { "bank.ts": payingBank } },
   agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
+  bounds: { path: "docs/bounds.md", programs: ["bounds.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;

@@ -92,7 +92,7 @@ export function gatedStore(store: Store, gate: Gate): Store {
 
 /** Before and after what a parent says to its child, or a child to its parent. */
 function pointsOfWord(slot: string): readonly [Point, Point] | null {
-  if (slot === "cancel" || slot === "undo:parent") return ["H04", "H05"];
+  if (slot === "cancel" || slot.startsWith("cancel:") || slot === "undo:parent") return ["H04", "H05"];
   return slot.startsWith("child:") ? ["H06", "H07"] : null;
 }
 

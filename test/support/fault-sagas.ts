@@ -27,6 +27,7 @@ export const profiles: Readonly<Record<string, ServiceProfile>> = {
   letter: { effect: "once" },
   "undo-letter": { effect: "once", ...undoing },
   approve: { effect: "none" },
+  seal: { effect: "keyed" },
   bill: { effect: "keyed", ...probed },
   "undo-bill": { effect: "keyed", ...undoing },
 };
@@ -204,7 +205,30 @@ const parenting = saga("parenting", { version: 1, input: Order })
   .step(approve)
   .build();
 
-export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting } as const;
+/** Two runs of its own at once, each of which charges and holds. */
+const brood = saga("brood", { version: 1, input: Order })
+  .each(({ input }) => [input, input], child(signalled), { concurrency: 2, as: "children" })
+  .build();
+
+/** Nothing is undone by itself once it is sealed. */
+const seal = step("seal", {
+  input: Id,
+  output: Ref,
+  effect: "keyed",
+  pivot: true,
+  noCompensation: "what is sealed stays sealed",
+  action: (c) => c.services.make("seal", c.input, c),
+  ...bounds,
+});
+
+const sealed = saga("sealed", { version: 1, input: Order, events: { GO: z.object({}) } })
+  .step(charge, toId)
+  .step(seal, toId)
+  .waitFor("GO")
+  .step(approve)
+  .build();
+
+export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting, brood, sealed } as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {

@@ -19,10 +19,11 @@ export const audited = child(paying, { name: "audit", detached: true }) as Step;
 export interface Found extends Partial<Omit<SeenRun, "is" | "child">>, Partial<SeenRun["child"]> {}
 
 export function found(status: RunStatus, more: Found = {}): SeenRun {
-  const { run = "r1.1", rollback = "none", revision = 2, why = null, ...rest } = more;
+  const { run = "r1.1", rollback = "none", revision = 2, why = null, rests, used, short, ...rest } = more;
   const cause =
     status === "failed" ? ({ kind: "step_failed", step: "pay", message: "declined", reference: null } as const) : null;
-  const child = { run, status, rollback, revision, why };
+  const said = { ...(rests ? { rests } : {}), ...(used ? { used } : {}), ...(short ? { short } : {}) };
+  const child = { run, status, rollback, revision, why, ...said };
   return { is: "run", child, output: null, cause, asked: null, isPending: false, ...rest };
 }
 

@@ -22,10 +22,12 @@ import {
   type LogEntry,
   type Machine,
   machineOf,
+  type Parent,
   type PermitState,
   type PublishOrder,
   type Row,
   type Run,
+  type Shares,
   type Taken,
   type ToolAnswer,
   type ToolAsk,
@@ -49,6 +51,9 @@ export interface PlayOptions {
   readonly startAt?: number;
   /** Told of every decision that was written. */
   readonly watch?: () => void;
+  /** The run that has started it, and what it may use of that one's budgets. */
+  readonly parent?: Parent;
+  readonly shares?: Shares;
   /** Do not begin yet. */
   readonly idle?: boolean;
 }
@@ -115,6 +120,8 @@ export class Play {
       priority: 0,
       now: this.now,
       startAt: options.startAt ?? this.now,
+      ...(options.parent === undefined ? {} : { parent: options.parent }),
+      ...(options.shares === undefined ? {} : { shares: options.shares }),
     });
     this.run = { record, rows: [], inbox: [] };
     this.log = [log];

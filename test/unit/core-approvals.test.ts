@@ -27,6 +27,13 @@ function gated(approve: unknown = gate, options: Parameters<typeof call>[1] = {}
   return play;
 }
 
+function refusal(play: Play): string {
+  const said = play
+    .taken()
+    .flatMap((taken) => (taken.what === "approval" && taken.state === "refused" ? [taken.note] : []));
+  return said.at(-1) ?? "nothing was refused";
+}
+
 const Ask = z.object({ cents: z.number() });
 type Options = Partial<Parameters<typeof approval>[1]>;
 
@@ -198,13 +205,6 @@ describe("an approval", () => {
 });
 
 describe("a word is void, and logged as refused,", () => {
-  function refusal(play: Play): string {
-    const said = play
-      .taken()
-      .flatMap((taken) => (taken.what === "approval" && taken.state === "refused" ? [taken.note] : []));
-    return said.at(-1) ?? "nothing was refused";
-  }
-
   test.each([
     ["of an agent", { ...ann, kind: "agent" as const }, "ann is an agent: only a person decides"],
     ["of a service", { ...ann, kind: "service" as const }, "ann is a service: only a person decides"],
@@ -329,6 +329,107 @@ describe("an edit", () => {
     play.claimed("pay", { answer: "CONFLICT", owner: "r9#1.1", argsHash: "a", asked: "b" });
     play.verb({ verb: "retry", input: { cents: 1 }, reason: "less" });
     expect(play.review?.message).toContain("it would be another effect");
+  });
+});
+
+describe("what an edit may make of it", () => {
+  const Pay = z.object({ cents: z.int().positive(), to: z.string(), note: z.string().optional() });
+  type Of = { readonly input: z.infer<typeof Pay> };
+  /** More than 500 wants two people, more than 5,000 the board, what is for eve is asked for by eve; up to 100 wants nobody. */
+  const tiers = {
+    when: ({ input }: Of) => input.cents > 100,
+    rule: ({ input }: Of) => `${input.cents} cents`,
+    quorum: ({ input }: Of) => (input.cents > 500 ? 2 : 1),
+    by: ({ input }: Of) => (input.cents > 5_000 ? "board" : ["finance", "board"]),
+    requester: ({ input }: Of) => (input.to === "ann" ? "ann" : "eve"),
+    allow: ["approve", "edit", "reject"],
+  };
+  const start = (cents: number, more: object = {}) => {
+    const play = new Play(line([call("pay", { approve: { ...tiers, ...more }, input: Pay })]), {
+      input: { cents, to: "shop" },
+    });
+    return play;
+  };
+  const edited = (play: Play, input: object, as = ann) => says(play, "pay", as, approve({ input: input as Json }));
+
+  test("the rule, the roles and the number of people follow from what is asked about", () => {
+    expect(start(90).row("pay").approval).toMatchObject({ state: "not_needed", rule: "90 cents" });
+    expect(start(400).row("pay").approval).toMatchObject({ quorum: 1, roles: ["finance", "board"], rule: "400 cents" });
+    expect(start(6_000).row("pay").approval).toMatchObject({ quorum: 2, roles: ["board"], requester: "eve" });
+  });
+
+  test.each([
+    ["more people", 400, { cents: 600, to: "shop" }, "with these arguments 2 must approve (600 cents)"],
+    ["the editor's own", 400, { cents: 300, to: "ann" }, "ann asks for it with these arguments"],
+    ["no input of the step", 400, { cents: -1, to: "shop" }, "the input does not fit: cents"],
+  ])("an edit that wants %s is void", (_, cents, input, why) => {
+    const play = start(cents);
+    edited(play, input);
+    expect(refusal(play)).toContain(why);
+    expect(play.flying()).toEqual([]);
+    expect(play.row("pay")).toMatchObject({ input: { cents }, approval: { state: "asking", n: 2, votes: [] } });
+  });
+
+  test("an edit that wants other roles is void, also those to whom it is only escalated", () => {
+    const play = start(600);
+    edited(play, { cents: 6_000, to: "shop" }, cfo);
+    expect(refusal(play)).toBe("with these arguments others decide (board) (6000 cents)");
+    const open = start(400, { by: ({ input }: Of) => (input.cents > 400 ? "board" : []), rule: undefined });
+    expect(open.review?.message).toContain("by is no role");
+    const anybody = start(400, {
+      quorum: 1,
+      by: undefined,
+      escalate: undefined,
+      rule: undefined,
+      edits: undefined,
+    });
+    edited(anybody, { cents: 600, to: "shop" });
+    expect(anybody.flying()).toEqual(["pay"]);
+    const later = start(400, { by: "finance", escalate: [{ after: "1h", to: "board" }] });
+    later.advance(hourMs);
+    expect(later.row("pay").approval?.roles).toEqual(["finance", "board"]);
+    edited(later, { cents: 300, to: "shop" }, cfo);
+    expect(later.flying()).toEqual(["pay"]);
+  });
+
+  test("where anybody may decide, an edit that wants a role is void", () => {
+    const gate = ({ input }: Of) => ({ allow: tiers.allow, ...(input.cents > 500 ? { by: "board" } : {}) });
+    const play = new Play(line([call("pay", { approve: gate, input: Pay })]), { input: { cents: 400, to: "shop" } });
+    edited(play, { cents: 600, to: "shop" });
+    expect(refusal(play)).toBe("with these arguments others decide (board)");
+  });
+
+  test("less than people are asked about at all still takes those who were asked", () => {
+    const play = start(600);
+    edited(play, { cents: 50, to: "shop" });
+    expect(play.row("pay").approval).toMatchObject({ state: "asking", n: 2, quorum: 2, votes: [{ by: "ann" }] });
+    says(play, "pay", bob, approve(), { slot: ":by:bob" });
+    expect(play.flying()).toEqual(["pay"]);
+    expect(play.row("pay").input).toEqual({ cents: 50, to: "shop" });
+  });
+
+  test("a rule that cannot be read for the new arguments is no yes", () => {
+    const odd = ({ input }: Of) => {
+      if (input.cents === 7) throw input.to;
+      return { ...tiers, by: "finance", allow: tiers.allow as never };
+    };
+    const play = new Play(line([call("pay", { approve: odd, input: Pay })]), { input: { cents: 400, to: "shop" } });
+    edited(play, { cents: 7, to: "shop" });
+    expect(refusal(play)).toBe("shop");
+  });
+
+  test("only the fields that may be edited, as their schema wants them", () => {
+    const less = ({ input }: Of) => z.object({ cents: z.int().max(input.cents), note: z.string().optional() });
+    const play = start(400, { edits: less });
+    edited(play, { cents: 300, to: "home" });
+    expect(refusal(play)).toBe("to may not be edited, only cents, note");
+    edited(play, { cents: 450, to: "shop" });
+    expect(refusal(play)).toContain("it may not be edited so: cents");
+    edited(play, { cents: 300, to: "shop", more: 1 });
+    expect(refusal(play)).toBe("more may not be edited, only cents, note");
+    edited(play, { cents: 300, to: "shop", note: "less" });
+    expect(play.row("pay").input).toEqual({ cents: 300, to: "shop", note: "less" });
+    expect(play.flying()).toEqual(["pay"]);
   });
 });
 
@@ -462,6 +563,13 @@ describe("time", () => {
     says(play, "pay", cfo, approve());
     expect(play.flying()).toEqual(["pay"]);
     expect(wordsOn(play)).toEqual(["asking", "refused cfo", "asking", "escalated", "approve cfo", "approved"]);
+  });
+
+  test("others may decide from their time on, before anybody has looked at the run", () => {
+    const play = gated({ ...gate, escalate: [{ after: "30m", to: "board" }] });
+    play.now += hourMs / 2;
+    says(play, "pay", cfo, approve());
+    expect(play.flying()).toEqual(["pay"]);
   });
 
   test("of an escalation that comes after the end never comes, and what asks first is seen to first", () => {
@@ -598,6 +706,18 @@ describe("a tool behind a gate", () => {
     play.answer("mail", ok("m-1"));
     expect(play.toolAnswer(play.ask("agent", "mail", to))).toEqual({ is: "output", output: { id: "m-1" } });
     expect(play.row("mail").input).toEqual({ to: "bob" });
+  });
+
+  test("stays the effect that its own intent names; one that its caller names stays whatever is edited", () => {
+    const intent = ({ input }: { input: unknown }) => ["mail", (input as { to: string }).to];
+    const own = call("mail", { effect: "once", intent, approve: { ...gate, allow: ["approve", "edit", "reject"] } });
+    const play = new Play(line([call("agent", { effect: "none", uses: { mail: own } })]));
+    play.ask("agent", "mail", { input: { to: "ann", text: "hello" } });
+    play.answer("agent", suspended);
+    says(play, "mail", ann, approve({ input: { to: "bob", text: "hello" } }));
+    expect(refusal(play)).toContain("it would be another effect");
+    says(play, "mail", ann, approve({ input: { to: "ann", text: "good day" } }));
+    expect(play.row("mail")).toMatchObject({ intent: { key: ["mail", "ann"] }, approval: { state: "approved" } });
   });
 
   test("that is refused is answered as not applied, and the action may do without", () => {

@@ -353,6 +353,15 @@ describe("going back", () => {
     expect(play.status).toBe("cancelled");
   });
 
+  test("a run that is stopped leaves a child that has completed", () => {
+    const play = waiting();
+    play.moved("order");
+    play.looks("order", completed);
+    play.send("cancel", { type: "cancel", mode: "stop", reason: "enough" });
+    play.answer("ship", refused());
+    expect([play.status, play.row("order").undo?.state]).toEqual(["cancelled", "skipped"]);
+  });
+
   test("a run that is killed ends when its child has been told", () => {
     const play = waiting();
     play.send("cancel", { type: "cancel", mode: "kill", reason: "enough" });

@@ -37,6 +37,12 @@ test("transitions go by their event, and what has no name by its place", () => {
   ]);
 });
 
+test("things without a name that stay as they are do not differ, whatever changes around them", () => {
+  const before = { lines: [{ sku: "a" }, { sku: "b" }], total: 1 };
+  const after = { lines: [{ sku: "a" }, { sku: "b" }, { sku: "c" }], total: 1 };
+  expect(differencesOf(before, after)).toEqual(['lines[2]: nothing -> {"sku":"c"}']);
+});
+
 test("a state of another kind is told whole, and long values are cut", () => {
   expect(differencesOf("waiting", { work: "a" })).toEqual(['all of it: "waiting" -> {"work":"a"}']);
   const [long] = differencesOf({ text: "" }, { text: "x".repeat(200) });

@@ -350,3 +350,26 @@ describe("the plan of a fork", () => {
     expect(plan(play, 1).problem).toContain("row 1 was left in the moment in which it was asked for");
   });
 });
+
+test("a fork of a run that takes turns waits for its own, and takes no event before", () => {
+  const config = {
+    initial: "s",
+    states: {
+      s: { invoke: { src: "a", onDone: "t" } },
+      t: { invoke: { src: "b", onDone: "u" }, on: { GO: "u" } },
+      u: { type: "final" },
+    },
+  };
+  const concurrency = { key: () => "k", limit: 1 };
+  const play = new Play(played(config, [call("a"), call("b")], { events: ["GO"], concurrency }));
+  play.turned({ answer: "MINE" });
+  play.answer("a", ok());
+  play.answer("b", ok());
+  const next = forked(play, 2);
+  next.turned({ answer: "WAIT", ahead: 0, before: [] });
+  next.event("GO", {}, "1");
+  expect([next.flying(), next.run.inbox.length, next.run.record.snapshot?.value]).toEqual([[], 1, "t"]);
+  next.send("turn:r0", { type: "turn" });
+  next.turned({ answer: "MINE" });
+  expect([next.status, next.run.inbox]).toEqual(["completed", []]);
+});

@@ -336,7 +336,7 @@ describe("a move is refused, and the run goes on as it was, where", () => {
       "no context",
     ],
     ["stays", { idle: { on: { GO: "first" }, always: { target: "end", guard: () => false } } }, "it was not refused"],
-  ])("R060 an always of its state %s", (_, states, why) => {
+  ])("an always of its state %s", (_, states, why) => {
     const play = at("idle");
     if (why === "it was not refused")
       expect(move(play, slow(2, states)).run.record).toMatchObject({ version: 2, status: "waiting" });

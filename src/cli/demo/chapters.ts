@@ -8,6 +8,7 @@ import type { RunHandle, RunView } from "../../client/index.ts";
 import { claimsOf } from "./claims.ts";
 import { follow } from "./follow.ts";
 import { patiently, unlessAborted } from "./patience.ts";
+import { approveLess, tellAsking, tryAsAgent } from "./people.ts";
 import type { Stage } from "./stage.ts";
 import type { PlayedChapter, PlayedRun } from "./story.ts";
 
@@ -47,6 +48,11 @@ export const chapters: readonly Chapter[] = [
     key: "agent",
     name: "an agent is killed over a refund, and asks again, twice and in other words: one refund",
     play: playAgent,
+  },
+  {
+    key: "approval",
+    name: "a refund above the agent's limit waits for a person, who lowers it; an agent may not approve",
+    play: playApproval,
   },
 ];
 
@@ -211,6 +217,22 @@ async function playAgent(stage: Stage, signal: AbortSignal): Promise<Played> {
     narrator.say(`    ${narrator.colors.dim(`${step} was asked for ${tool.asks} times, and made once`)}`);
   }
   return played;
+}
+
+/** The run asks; an agent answers and is refused; a person answers, and it goes on. */
+async function playApproval(stage: Stage, signal: AbortSignal): Promise<Played> {
+  const { narrator } = stage;
+  const aCase = { orderId: "order-9", cents: 12_000, email: "ada@example.com", openedBy: "eve" };
+  const run = await start(stage, "refund", { id: "case-9", ...aCase });
+  const told = new Set<string>();
+  await follow(run, narrator, signal, { told, until: ({ waitingFor }) => waitingFor === "approval" });
+  const [pending] = await patiently(() => run.approvals(), signal);
+  if (pending === undefined) throw new Error("it asks nobody");
+  tellAsking(pending, narrator);
+  await tryAsAgent(run, pending, narrator);
+  await approveLess(run, pending, { less: { cents: 9_000 }, reason: "the gift card stays" }, narrator);
+  tellEnd(await follow(run, narrator, signal, { told }), stage);
+  return { run };
 }
 
 /** Follows a run while something is done to it; a failure is thrown to whoever waits for it in the end. */

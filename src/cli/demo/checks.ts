@@ -50,6 +50,12 @@ export const checks: Readonly<Record<string, Check>> = {
     ...calledOnce(chapter, lines, "bank"),
     ...takenOver(chapter, lines),
   ],
+  approval: (chapter, lines) => [
+    ...ended(chapter, "completed"),
+    ...saw(chapter, lines, ["bank.refund", "mail.send"]),
+    ...calledOnce(chapter, lines, "bank"),
+    ...calledWith(chapter, lines, { service: "bank", args: { orderId: "order-9", cents: 9_000 } }),
+  ],
   // Of a list that may be long, one sentence for each order that went wrong.
   orders: (chapter, lines) => [
     ...ended(chapter, "completed"),
@@ -98,6 +104,20 @@ function calledOnce({ runs }: PlayedChapter, lines: readonly WitnessLine[], serv
   return runs.flatMap((run) => {
     const count = arrivals(lines, run.id, service);
     return count === 1 ? [] : [`${run.id}: ${service} should have been called once, it was called ${count} times`];
+  });
+}
+
+/** With exactly what was approved. */
+function calledWith(
+  { runs }: PlayedChapter,
+  lines: readonly WitnessLine[],
+  { service, args }: { readonly service: string; readonly args: Readonly<Record<string, unknown>> },
+): readonly string[] {
+  const wanted = JSON.stringify(args);
+  return runs.flatMap((run) => {
+    const calls = lines.filter((line) => line.run === run.id && line.service === service);
+    const others = calls.map((line) => JSON.stringify(line.args)).filter((given) => given !== wanted);
+    return others.map((given) => `${run.id}: ${service} should have been called with ${wanted}, it was with ${given}`);
   });
 }
 

@@ -1,12 +1,27 @@
-/** Owns: telling what becomes of a run while it runs, from its ledger, until it has ended or waits for a person. */
+/** Owns: telling what becomes of a run while it runs, from its ledger, until it has ended, is parked, or asks people. */
 import type { LedgerRow, RunHandle, RunView } from "../../client/index.ts";
 import { type Call, hasEnded } from "../../core/index.ts";
 import type { Narrator } from "./narrator.ts";
 import { patiently, unlessAborted } from "./patience.ts";
 
-/** Tells each thing that is newly known of the run, and gives its state once it has ended or is parked. */
-export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSignal): Promise<RunView> {
-  const told = new Set<string>();
+/** Does it go no further by itself? */
+function isSettled({ status }: RunView): boolean {
+  return hasEnded(status) || status === "needs_review";
+}
+
+/** Where the telling ends, and what was told before. */
+interface Following {
+  readonly until?: (view: RunView) => boolean;
+  readonly told?: Set<string>;
+}
+
+/** Tells each thing that is newly known of the run, and gives its state once it has settled, or stands where the telling ends. */
+export async function follow(
+  run: RunHandle,
+  narrator: Narrator,
+  signal: AbortSignal,
+  { until = isSettled, told = new Set() }: Following = {},
+): Promise<RunView> {
   const changes = run.watch()[Symbol.asyncIterator]();
   for (;;) {
     const { value: view, done } = await unlessAborted(changes.next(), signal);
@@ -16,7 +31,7 @@ export async function follow(run: RunHandle, narrator: Narrator, signal: AbortSi
       if (!told.has(line)) narrator.say(line);
       told.add(line);
     }
-    if (hasEnded(view.status) || view.status === "needs_review") {
+    if (isSettled(view) || until(view)) {
       narrator.live(null);
       void changes.return?.();
       return view;

@@ -8,40 +8,32 @@
 import { type Draft, note } from "../draft.ts";
 import { park } from "../people/reviews.ts";
 import type { Budget, Row, VerbCommand } from "../run/index.ts";
-import { type Counted, counterOf, put, usedOf, warn } from "./budgets.ts";
+import { type Counted, put, usedOf, warn } from "./budgets.ts";
 import { isOnItsWay } from "./deadlines.ts";
+import { promisedOf, roomOf, wouldUse } from "./room.ts";
 
-/** May the row's action be granted, as far as budgets go? Where not, the run is parked. */
+/** May the row's action be granted, as far as hard limits go? Where not, the run is parked. */
 export function fitsBudgets(draft: Draft, row: Row): boolean {
-  const { record, input } = draft;
-  for (const [name, budget] of Object.entries(record.budgets)) {
-    const used = usedOf(record, name, budget, input.now);
-    if (!isUsedUp(budget, used) || !wouldUse(row, name)) continue;
-    parkUsedUp(draft, name, budget, used);
+  for (const name of Object.keys(draft.record.budgets)) {
+    if (!wouldUse(row, name) || roomOf(draft, name) !== "none") continue;
+    parkUsedUp(draft, name);
     return false;
   }
   return true;
 }
 
-/** A repeat is no new step; of anything else a call may use more. */
-function wouldUse(row: Row, name: string): boolean {
-  if (name !== "steps" && name !== "toolCalls") return true;
-  return name === counterOf(row) && row.call.firstSentRevision === null;
-}
-
-function parkUsedUp(draft: Draft, name: string, budget: Budget, used: number): void {
+/** Asks a person. `why`: who wants more, where it is not the run itself. */
+export function parkUsedUp(draft: Draft, name: string, why = ""): void {
+  const budget = draft.record.budgets[name] as Budget; // or nothing of it were used up
+  const used = usedOf(draft.record, name, budget, draft.input.now);
+  const promised = promisedOf(draft, name);
   const { hard } = budget;
   put(draft, name, { ...budget, used });
   note(draft, { what: "budget", name, used, passed: "hard" });
-  const message = `the budget ${name} is used up: ${used} of ${hard}. Nothing goes on before somebody raises it`;
-  park(draft, {
-    reason: "budget",
-    message,
-    seq: null,
-    side: null,
-    evidence: { budget: name, used, hard },
-    verbs: ["raise"],
-  });
+  const isPromised = promised > 0 ? ` (and ${promised} promised to runs that wait)` : "";
+  const message = `the budget ${name} is used up: ${used} of ${hard}${isPromised}${why}. Nothing goes on before somebody raises it`;
+  const evidence = { budget: name, used, hard, ...(promised > 0 ? { promised } : {}) };
+  park(draft, { reason: "budget", message, seq: null, side: null, evidence, verbs: ["raise"] });
 }
 
 /** Time is used by passing. */
@@ -50,7 +42,7 @@ export function keepTime(draft: Draft): void {
   if (budget === undefined || !isOnItsWay(draft)) return;
   const used = usedOf(draft.record, "time", budget, draft.input.now);
   warn(draft, "time", used);
-  if (isUsedUp(budget, used)) parkUsedUp(draft, "time", draft.record.budgets["time"] as Budget, used); // as warned
+  if (isUsedUp(budget, used)) parkUsedUp(draft, "time");
 }
 
 /** When the run is to be looked at because of the time that it may use. */

@@ -4,9 +4,7 @@
  *
  * Invariants: B1 what was used is recorded, also past the limit and whatever became of the call that used it. B2 what is
  * reported under a key is counted once a row.
- *
- * A child's use is its parent's: `remainingOf(parent, now)` is what a child may be given at most when it begins, and when its
- * word comes, the parent calls `addUse` with what it has used since the word before.
+ * (What children may use, and how theirs is counted, is `shares.ts`'s.)
  */
 import type { Json, SagaSpec, Uses } from "../../saga/index.ts";
 import type { DriverFact } from "../decision.ts";
@@ -26,11 +24,12 @@ export function newBudgets({ budgets }: SagaSpec, input: Json): RunRecord["budge
 
 export type Counted = Pick<RunRecord, "budgets" | "startAt">;
 
-/** What is left up to each hard limit, 0 at the least; `null`: there is none. */
+/** What is left up to each limit, 0 at the least; `null`: there is none. What was promised to children is not taken off. */
 export function remainingOf(record: Counted, now: number): Readonly<Record<string, number | null>> {
   const entries = Object.entries(record.budgets).map(([name, budget]) => {
-    const { hard } = budget;
-    return [name, hard === null ? null : Math.max(0, hard - usedOf(record, name, budget, now))] as const;
+    const limit = Math.min(budget.hard ?? Number.POSITIVE_INFINITY, budget.share ?? Number.POSITIVE_INFINITY);
+    const isBounded = Number.isFinite(limit);
+    return [name, isBounded ? Math.max(0, limit - usedOf(record, name, budget, now)) : null] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -42,6 +41,15 @@ export function passedBy(record: Counted, uses: Uses): { readonly name: string; 
     if (budget !== undefined && budget.hard !== null && budget.used > budget.hard) return { name, budget };
   }
   return null;
+}
+
+/** Was more used of one of these than the run's parent has given? Whoever has used it waits until that has given more. */
+export function isOverShareOf(record: Counted, uses: Uses): boolean {
+  return Object.keys(uses).some((name) => record.budgets[name] !== undefined && isOverShare(record.budgets[name]));
+}
+
+export function isOverShare({ used, share }: Budget): boolean {
+  return share !== undefined && used > share;
 }
 
 /** Time is used by passing; everything else as it is counted. */
@@ -88,7 +96,8 @@ export function counterOf({ tool }: Row): "steps" | "toolCalls" {
   return tool === null ? "steps" : "toolCalls";
 }
 
-const unbounded: Budget = { used: 0, soft: null, hard: null, warned: false };
+/** What is counted and has no limit. */
+export const unbounded: Budget = { used: 0, soft: null, hard: null, warned: false };
 
 function count(draft: Draft, name: string, amount: number): number {
   const budget = draft.record.budgets[name] ?? unbounded;

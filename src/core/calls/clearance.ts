@@ -3,6 +3,7 @@
  * that is still under way here. When it wants to go on is the call's own matter (`nextAt`).
  */
 
+import { waitsForRoom } from "../bounds/room.ts";
 import { awaitsTurn } from "../company/limits.ts";
 import { type Draft, isParked, type Place, rowAt, stepOf } from "../draft.ts";
 import { isCleared } from "../people/approvals.ts";
@@ -10,11 +11,16 @@ import { isStuck } from "../people/reviews.ts";
 import { callOf, wordOwed } from "../rows.ts";
 import type { Row } from "../run/index.ts";
 
+/** Would a planned call of this side be granted, its time apart? */
+export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
+  return isClear(draft, row, side) && (side === "undo" || !waitsForRoom(draft, row));
+}
+
 /**
- * Would a planned call of this side be granted, its time apart? Not beside a send of it that is still under way here, nor
+ * The same, budgets apart. Not beside a send of it that is still under way here, nor
  * before the registry has heard of its last claim.
  */
-export function mayGrant(draft: Draft, row: Row, side: Place["side"]): boolean {
+export function isClear(draft: Draft, row: Row, side: Place["side"]): boolean {
   if (callOf(row, side)?.state !== "planned" || wordOwed(row) !== null) return false;
   return (side === "undo" || isCleared(draft, row)) && mayProceed(draft, row, side);
 }

@@ -8,6 +8,7 @@ import type { CallSpec } from "../../saga/index.ts";
 import { fitsBudgets } from "../bounds/budget-limits.ts";
 import { countGrant } from "../bounds/budgets.ts";
 import { breaksNoLoop } from "../bounds/loops.ts";
+import { giveShares } from "../bounds/shares.ts";
 import { renewChild } from "../company/children.ts";
 import { claim, needsClaim } from "../company/claims.ts";
 import type { CallOrder } from "../decision.ts";
@@ -59,6 +60,7 @@ function grant(draft: Draft, row: Row, place: Place): void {
   if (side === "action" && needsClaim(row)) return claim(draft, row);
   if (side === "action" && row.call.firstSentRevision === null) countGrant(draft, row);
   if (side === "action" && queue !== null && draft.record.unwind === null) return offer(draft, row, queue);
+  if (side === "action" && row.kind === "child") giveShares(draft, rowAt(draft, seq));
   patchCall(draft, place, sentNow(draft, callAt(draft, place), timed(draft, row, side)));
   note(draft, side === "action" ? { what: "sent", seq } : { what: "undo", seq, state: "sent" });
   draft.calls.push(orderOf(draft, rowAt(draft, seq), place, side));

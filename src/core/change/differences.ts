@@ -10,7 +10,11 @@ const maxDifferences = 10;
 /** Characters shown of a value. */
 const maxChars = 80;
 
-const differ = create({ objectHash: nameOf, arrays: { detectMove: false } });
+/** What has no name is the same where all of it is. */
+const differ = create({
+  objectHash: (item) => nameOf(item) ?? JSON.stringify(item),
+  arrays: { detectMove: false },
+});
 
 /** Empty where they are the same. */
 export function differencesOf(before: Json, after: Json): readonly string[] {

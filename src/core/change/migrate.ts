@@ -158,7 +158,7 @@ function isBusy(call: Row["call"] | null): boolean {
 }
 
 /** Every effect on record must be one that the new version knows how to read, call and undo. */
-function rowProblem({ saga }: Machine, row: Row): string | null {
+export function rowProblem({ saga }: Machine, row: Row): string | null {
   const step = saga.steps[row.step];
   if (step === undefined) return `${named(row)} is on record, and version ${saga.version} has no such step`;
   if (step.kind !== row.kind) return `${named(row)} is a ${row.kind}, and in version ${saga.version} a ${step.kind}`;
@@ -211,7 +211,7 @@ function unasked(rows: readonly Row[], invoke: string, step: string): string | n
     : `${step} would be waited for as ${invoke}, and was never asked for: let it stand in the state before`;
 }
 
-function named({ step, seq }: Row): string {
+export function named({ step, seq }: Row): string {
   return `${step} (row ${seq})`;
 }
 

@@ -6,10 +6,11 @@
  * parent asks of it is asked under one slot, so asking again changes nothing.
  */
 import type { SagaSpec } from "../../saga/index.ts";
-import { digestOf } from "../digest.ts";
+import { reportOf, sharesUnheard } from "../bounds/shares.ts";
+import { digestOf, hashOf } from "../digest.ts";
 import type { SendCommand } from "../ports.ts";
 import type { Side } from "../rows.ts";
-import type { InboxBody, Row, RunRecord, RunRef } from "../run/index.ts";
+import type { InboxBody, Row, RowChild, RunRecord, RunRef } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 
 /** Longest id of a run; a longer one ends in a hash of it. */
@@ -54,14 +55,48 @@ export function leavesNothing({ status, rollback }: Pick<RunRecord, "status" | "
   return rollback === "complete" || rollback === "not_applicable";
 }
 
-/** What a child leaves with its parent when it has ended, was parked, or goes on after that; `null`: nothing. */
+/** What a child leaves with its parent when there is something that this is to know; `null`: nothing. */
 export function wordToParent(before: RunRecord, after: RunRecord): SendCommand | null {
-  const { parent, status, tenant, id, revision } = after;
-  if (parent === null || parent.detached || before.status === status) return null;
-  if (!hasEnded(status) && status !== "needs_review" && before.status !== "needs_review") return null;
+  const { parent, tenant, id, revision } = after;
+  if (parent === null || parent.detached || !isNews(before, after)) return null;
   const body: InboxBody = { type: "child", seq: parent.seq, run: id };
   const commandId = `${id} ${revision}`;
   return { run: { tenant, id: parent.run }, slot: `child:${parent.seq}.${revision}`, commandId, by: `run ${id}`, body };
+}
+
+/** It has ended, was parked, goes on after that, or wants more of a budget. */
+function isNews(before: RunRecord, after: RunRecord): boolean {
+  const { status } = after;
+  const isParked = status === "needs_review" || before.status === "needs_review";
+  return (before.status !== status && (hasEnded(status) || isParked)) || wantsMore(before, after);
+}
+
+function wantsMore(before: RunRecord, after: RunRecord): boolean {
+  return Object.entries(after.budgets).some(
+    ([name, { short }]) => short === true && before.budgets[name]?.short !== true,
+  );
+}
+
+/** A child as its parent sees it. */
+export function seenAs(record: RunRecord): RowChild {
+  const { id, status, rollback, revision, review } = record;
+  const rests = doesRest(record) ? ({ rests: true } as const) : {};
+  return { run: id, status, rollback, revision, why: review?.message ?? null, ...rests, ...reportOf(record) };
+}
+
+/** (What waits for a run that it has started, or for a budget, goes on by itself.) */
+function doesRest({ status, waitingFor }: RunRecord): boolean {
+  if (status === "waiting") return waitingFor !== "child" && waitingFor !== "budget";
+  return status === "paused" || status === "needs_review";
+}
+
+/** What tells a child of what it may use by now, of which it has not heard; `null`: nothing. */
+export function shareFor(child: RunRecord, parent: RunRecord, row: Row): Request | null {
+  const shares = sharesUnheard(row, child);
+  if (shares === null || hasEnded(child.status)) return null;
+  const by = `run ${parent.id}`;
+  const slot = `share:${hashOf(shares)}`;
+  return { slot, commandId: `${by} ${slot}`, by, body: { type: "share", shares } };
 }
 
 /** What a parent waits for, in words. */

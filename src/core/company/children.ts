@@ -7,13 +7,14 @@
  * no attempt and holds no worker. C4 a run that this row has not started is never taken for its child.
  */
 
+import { countChildUse } from "../bounds/shares.ts";
 import { answerReview, closeNotApplied, closeUndo } from "../calls/closing.ts";
 import { findOut, isWanted, planAgain } from "../calls/find-out.ts";
 import { defective } from "../calls/outcome.ts";
 import { settle } from "../calls/settle.ts";
 import { stopPlanned } from "../calls/stop.ts";
 import type { DriverFact } from "../decision.ts";
-import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, rowAt, stepOf } from "../draft.ts";
+import { callAt, consume, type Draft, note, type Place, patchCall, patchRow, putRow, rowAt, stepOf } from "../draft.ts";
 import { callOf } from "../rows.ts";
 import type { Cause, ChildSeen, Failure, InboxBody, InboxEntry, Row, RowChild } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
@@ -47,6 +48,7 @@ export function lookedAt(draft: Draft, { seq, side, send, seen }: Looked): void 
 
 function keep(draft: Draft, { seq, child: known }: Row, child: RowChild): void {
   if (known?.revision === child.revision) return;
+  if (stepOf(draft, rowAt(draft, seq)).child?.detached === false) countChildUse(draft, known, child);
   patchRow(draft, seq, { child });
   if (known?.status !== child.status) note(draft, { what: "child", seq, status: child.status });
 }
@@ -121,7 +123,8 @@ function lookNow(draft: Draft, row: Row, place: Place): void {
 /** A child of which nothing is left is over: tried again, the row starts another one, under an id of its own. */
 export function renewChild(draft: Draft, { seq, call, child }: Row): void {
   if (child === null || !leavesNothing(child)) return;
-  patchRow(draft, seq, { child: null });
+  const { shares: _, ...row } = rowAt(draft, seq);
+  putRow(draft, { ...row, child: null });
   patchCall(draft, { seq, side: "action" }, { generation: call.generation + 1, firstSentAt: null });
 }
 

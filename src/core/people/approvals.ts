@@ -88,7 +88,7 @@ function termsFor(draft: Draft, row: Row, n: number): Checked<RowApproval> {
 }
 
 function asked(
-  { asks, expiresMs, escalations, ...terms }: ApprovalTerms,
+  { asks, expiresMs, escalations, edits: _, ...terms }: ApprovalTerms,
   about: Pick<RowApproval, "n" | "since" | "shown">,
 ): RowApproval {
   const { since } = about;

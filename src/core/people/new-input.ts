@@ -8,7 +8,7 @@ import { keyOf, newIntent } from "../calls/new-row.ts";
 import { hashOf } from "../digest.ts";
 import { callAt, type Draft, type Place, patchRow, rowAt, stepOf } from "../draft.ts";
 import { doubtOf } from "../rows.ts";
-import type { Call, Row, Undo } from "../run/index.ts";
+import type { Call, Row, RowIntent, Undo } from "../run/index.ts";
 import { countChange, overBudget, sizeOf } from "../size.ts";
 
 /** Why a call cannot be given another input; `null`: it can. */
@@ -41,16 +41,25 @@ function changeAction(draft: Draft, row: Row, input: Json): string | null {
   return null;
 }
 
-/** The intent with this input: another one as long as nobody was asked for the first. A tool's caller has named its own. */
+/** The intent with this input: another one as long as nobody was asked for the first. What its caller has named stays. */
 function intentFor(
   draft: Draft,
   row: Row,
   input: Json,
 ): { readonly intent: Row["intent"] } | { readonly problem: string } {
   const { intent } = row;
-  if (intent === null || row.tool !== null) return { intent };
-  const key = keyOf(stepOf(draft, row), input, null);
+  const step = stepOf(draft, row);
+  if (intent === null || isNamedByCaller(step, row, intent)) return { intent };
+  const key = keyOf(step, input, null);
   if (key.ok && hashOf(key.value) === hashOf(intent.key)) return { intent };
-  if (key.ok && intent.claim === 0) return { intent: newIntent(key.value) };
+  // An action would not know its tool again under another intent than it was asked for with.
+  if (key.ok && intent.claim === 0 && row.tool === null) return { intent: newIntent(key.value) };
   return { problem: "it would be another effect, with another intent: start another run for it" };
+}
+
+/** Has a tool's caller named the intent, and not the step itself? */
+function isNamedByCaller(step: StepSpec, { tool, input }: Row, { key }: RowIntent): boolean {
+  if (tool === null) return false;
+  const own = keyOf(step, input, null);
+  return !own.ok || hashOf(own.value) !== hashOf(key);
 }

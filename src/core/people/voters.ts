@@ -17,14 +17,13 @@ interface VoterObjection {
 }
 
 /** Which decision a word amounts to; `null`: it decides nothing. `isEdited`: what is approved is not what was asked for. */
-function kindOf(word: ApprovalWord, isEdited: boolean): DecisionKind | null {
-  switch (word.is) {
+function kindOf(is: Exclude<ApprovalWord["is"], "answer">, isEdited: boolean): DecisionKind | null {
+  switch (is) {
     case "approve":
       return isEdited ? "edit" : "approve";
     case "reject":
     case "ask_back":
-      return word.is;
-    case "answer":
+      return is;
     case "delegate":
       return null;
   }
@@ -46,7 +45,7 @@ export function objectionToWord(
   const { as, word } = said;
   // An answer decides nothing: whoever asked for it is as a rule who can give it.
   if (word.is === "answer") return objectionToTalk(approval, word);
-  const kind = kindOf(word, said.isEdited);
+  const kind = kindOf(word.is, said.isEdited);
   if (as.kind !== "person") {
     return { why: "not_a_person", message: `${as.id} is ${nameOf(as.kind)}: only a person decides` };
   }

@@ -14,6 +14,7 @@ import { consume, type Draft, note, patchCall, patchRow, rowAt, stepOf } from ".
 import type { ApprovalWord, InboxBody, InboxEntry, Row, RowApproval, Vote } from "../run/index.ts";
 import { countChange } from "../size.ts";
 import { approvalSlot, isAsking, shownOf } from "./approvals.ts";
+import { objectionToEdit } from "./edits.ts";
 import { changeInput } from "./new-input.ts";
 import { objectionToWord } from "./voters.ts";
 
@@ -110,7 +111,7 @@ function approve(draft: Draft, row: Asking, word: Approve, vote: Vote): string |
   const unfit = objectionToForm(draft, row, word.form);
   if (unfit !== null) return unfit;
   const isEdited = vote.decision === "edit";
-  const problem = isEdited ? edit(draft, row, word.input as Json) : null;
+  const problem = isEdited ? edit(draft, row, word.input as Json, vote.by) : null;
   if (problem !== null) return problem;
   const { approval } = rowAt(draft, seq) as Asking;
   const whole: Vote = {
@@ -136,8 +137,10 @@ function objectionToForm(draft: Draft, row: Row, form: Json | undefined): string
 }
 
 /** Other arguments from here on. Where others are to approve too, they are asked about these; the time it has stays. */
-function edit(draft: Draft, { seq, step, approval }: Asking, input: Json): string | null {
-  const problem = changeInput(draft, { seq, side: "action" }, input);
+function edit(draft: Draft, row: Asking, input: Json, by: string): string | null {
+  const { seq, step, approval } = row;
+  const change = { step: stepOf(draft, row), from: row.input, to: input, by };
+  const problem = objectionToEdit(approval, change) ?? changeInput(draft, { seq, side: "action" }, input);
   if (problem !== null) return problem;
   claimAnew(draft, rowAt(draft, seq), true);
   const n = approval.quorum > 1 ? approval.n + 1 : approval.n;

@@ -14,6 +14,12 @@ export interface Parent {
   readonly detached: boolean;
 }
 
+/** Amounts by the name of a budget. */
+export type Amounts = Readonly<Record<string, number>>;
+
+/** What a run may use of the budgets of the run that starts it; `null`: it counts for that, which has no limit there. */
+export type Shares = Readonly<Record<string, number | null>>;
+
 /** What a row knows of the run it has started. The child's own record is the truth. */
 export interface RowChild {
   readonly run: string;
@@ -23,6 +29,12 @@ export interface RowChild {
   readonly revision: number;
   /** What a person is asked about it, where it is parked. */
   readonly why: string | null;
+  /** It does nothing by itself before something comes from outside, or time passes. */
+  readonly rests?: true;
+  /** What it had used; absent: nothing. */
+  readonly used?: Amounts;
+  /** Of what it wants more than its share, and how much that was; absent: of nothing. */
+  readonly short?: Amounts;
 }
 
 /** What a request to a child has brought. */

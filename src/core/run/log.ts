@@ -92,6 +92,9 @@ export type Taken =
       readonly used: number;
       readonly passed?: "soft" | "hard";
       readonly raised?: number;
+      /** It was given so much in all by its parent, or (`seq`) has given it to the run of that row. */
+      readonly share?: number;
+      readonly seq?: number;
     }
   /** The time of a row is over, or (`null`) that of the run. */
   | { readonly what: "deadline"; readonly seq: number | null }

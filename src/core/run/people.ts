@@ -77,4 +77,8 @@ export interface Budget {
   readonly hard: number | null;
   /** The soft limit was passed, and somebody was told. */
   readonly warned: boolean;
+  /** What its parent lets it use; absent: its parent bounds it in nothing here, or it has none. Only grows. */
+  readonly share?: number;
+  /** It waits for its parent to give it more. */
+  readonly short?: true;
 }

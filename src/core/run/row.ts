@@ -1,7 +1,7 @@
 /** A row of the ledger: one step as it was asked for, its call, and its undoing. Shapes only; `core/rows.ts` reads them. */
 import type { EffectClass, Json } from "../../saga/index.ts";
 import type { Failure } from "./basics.ts";
-import type { RowChild } from "./company.ts";
+import type { RowChild, Shares } from "./company.ts";
 import type { RowApproval } from "./people.ts";
 
 /** How the last word on a call is known. */
@@ -144,6 +144,8 @@ export interface Row {
   readonly approval: RowApproval | null;
   /** The run that it has started; `null`: none, or none yet. */
   readonly child: RowChild | null;
+  /** What that run may use of this one's budgets, in all; absent where there are none. */
+  readonly shares?: Shares;
   /** It is to be over by then, with all its attempts; `null`: whenever. */
   readonly dueBy: number | null;
   /** The how-manieth of the same call it is (`loops.ts`); absent: the first. */

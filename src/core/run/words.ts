@@ -1,6 +1,7 @@
 /** What is sent to a run: the entries of its inbox, and what they say. Shapes only; `core/inbox.ts` reads them. */
 import type { Json } from "../../saga/index.ts";
 import type { Cancel } from "./basics.ts";
+import type { Amounts } from "./company.ts";
 import type { Principal } from "./people.ts";
 import type { IntentWord } from "./row.ts";
 
@@ -66,6 +67,8 @@ export type InboxBody =
     }
   /** A run that a row has started has moved; its own record says how. */
   | { readonly type: "child"; readonly seq: number; readonly run: string }
+  /** What the run may use in all of the budgets of the run that has started it. */
+  | { readonly type: "share"; readonly shares: Amounts }
   /** It may be this run's turn. */
   | { readonly type: "turn" }
   | { readonly type: "migrate"; readonly to: number; readonly hash: string; readonly reason: string }

@@ -33,7 +33,7 @@ function isPassedOn(draft: Draft, row: Row): boolean {
   if (child === null || child.detached) return false;
   const call = row.undo?.call;
   if (call !== undefined) return call?.state === "planned" || call?.state === "sent";
-  if (row.undo !== null || !isGivenUp(row.call)) return false;
+  if (!isGivenUp(row.call)) return false;
   // What is not detached is undone.
   owe(draft, row, compensation as CompensationSpec);
   return true;

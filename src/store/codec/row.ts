@@ -108,6 +108,7 @@ const row = shapeOf<Omit<Row, "seq">>({
     unpack: approval.unpack,
   },
   child: { short: "ch", usual: nothing },
+  shares: { short: "sh", optional: true },
   dueBy: { short: "db", usual: nothing },
   repeat: { short: "rp", optional: true },
   spent: { short: "sk", optional: true },

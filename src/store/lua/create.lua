@@ -30,8 +30,7 @@ for i = #ARGV > 10 and 11 or 10, #KEYS do
   if structure then call('SADD', structures, structure) end
 end
 if waits then
-  call('ZADD', backlog, now, member)
-  if not waiting then call('RPUSH', fair, share) end
+  wait_for_room(fair, backlog, share, member, now)
   return { 'OK', now }
 end
 if delayed then

@@ -2,6 +2,7 @@
 -- KEYS: 1 run 2 log
 -- ARGV: 1 first revision wanted 2 last ('': the newest)
 -- Answers: revision of the first entry told, revision of the first one kept, entries
+-- Invariant: nothing is changed; revision and log are read at one moment.
 local run, log = unpack(KEYS)
 local length = redis.call('LLEN', log)
 local kept = (tonumber(redis.call('HGET', run, 'v')) or 0) - length + 1

@@ -1,6 +1,6 @@
 -- Purpose: a saga's structure takes the place of the one registered, if that is still the one the caller looked at.
 -- KEYS: 1 sagas
--- ARGV: 1 saga@version 2 hash and structure 3 hash and structure it replaces ('': none)
+-- ARGV: 1 saga@version 2 hash, structure and schemas 3 those it replaces ('': none)
 -- Answers: OK | MOVED
 -- Invariant: of two who register at once, the second looks again.
 local sagas = KEYS[1]

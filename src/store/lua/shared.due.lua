@@ -2,7 +2,7 @@
 -- Invariant: time never goes back; a run handed out is due again after its grace, so no wake-up is lost for good.
 -- Run hash: v revision, s status, f fence, w wake, k hand-outs, o t u m lease (owner, token, until, mark), b nothing was
 -- committed under this fence, d taken from, x suspect, c commit id, i create's command id, n inbox position, g gates,
--- p pool, q priority, e own due. All short, so that the hash stays a listpack; the record is a key of its own.
+-- p pool, q priority, e own due, r handed out by the sweep as due again. All short, so that the hash stays a listpack; the record is a key of its own.
 local call = redis.call
 
 local function time(clock)
@@ -40,10 +40,16 @@ local function hand_out_first(run, due, queued, member, share, now, pool, priori
   return { member, '1', pool, priority }
 end
 
+-- Fields of `queued`: a share; `:<pool>`, those of the pool that came due again.
+local function less_queued(queued, field)
+  if call('HINCRBY', queued, field, -1) <= 0 then call('HDEL', queued, field) end
+end
+
 -- The wake-up handed out was taken up, or counts no more. `handed`, `pool`: the run hash's k and p.
 local function take_up(run, queued, member, handed, pool)
   if not handed then return end
-  call('HDEL', run, 'k')
+  local fields = call('HDEL', run, 'k', 'r')
   local share = share_of(member, pool)
-  if call('HINCRBY', queued, share, -1) <= 0 then call('HDEL', queued, share) end
+  less_queued(queued, share)
+  if fields == 2 then less_queued(queued, share:match(':.*')) end
 end

@@ -21,6 +21,16 @@ local function bring_forward(run, due, permits, member)
   call('ZADD', due, first, member)
 end
 
+-- Was it looked at for a permit only (`own`: what the run itself wants), and all its permits were renewed meanwhile?
+local function renewed(run, due, permits, member, own, now)
+  local first = first_until(permits) or math.huge
+  if first <= now then return false end
+  if own <= first then call('HDEL', run, 'e') end
+  local again = math.min(own, first)
+  if again == math.huge then call('ZREM', due, member) else call('ZADD', due, again, member) end
+  return true
+end
+
 local function rest(run, due, queued, held, permits, member, wanted)
   local f = call('HMGET', run, 'k', 'p')
   take_up(run, queued, member, f[1], f[2])

@@ -36,6 +36,8 @@ export interface Cell {
   wake: number;
   /** How often it was handed out since it was last acquired; 0: it is not queued. */
   handOuts: number;
+  /** The sweep handed it out as a run that came due again. */
+  cameDueAgain: boolean;
   lease: Lease | null;
   debt: Debt | null;
   suspect: boolean;
@@ -60,6 +62,7 @@ export function newCell(record: RunRecord, log: LogEntry, member: string, share:
     fence: 0,
     wake: 1,
     handOuts: 0,
+    cameDueAgain: false,
     lease: null,
     debt: null,
     suspect: false,

@@ -24,8 +24,10 @@ import { assertNext, gapIn } from "../checks.ts";
 import { listingKey, listingMember, memberOf, shareOf } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import { reopens } from "../slots.ts";
+import { waitForRoom } from "./backlog.ts";
 import { type Cell, type Debt, isHeld, type Lease, newCell, permitsOf } from "./cell.ts";
-import { handOut, isOverShare, putBack, rest, type Shard, takeUp } from "./shard.ts";
+import { handOut, rest, type Shard, takeUp } from "./shard.ts";
+import { startsHaveRoom } from "./sweep.ts";
 
 export function create(shard: Shard, command: CreateCommand, now: number): CreateAnswer {
   const { record, log, rows = [], commandId } = command;
@@ -40,8 +42,8 @@ export function create(shard: Shard, command: CreateCommand, now: number): Creat
     shard.due.set(member, record.startAt);
     return { answer: "OK", wake: null };
   }
-  if (isOverShare(shard, cell.share) || shard.backlog.has(cell.share)) {
-    putBack(shard, cell, now);
+  if (!startsHaveRoom(shard, cell.share) || shard.starts.waiting.has(cell.share)) {
+    waitForRoom(shard.starts, cell.share, member, now);
     return { answer: "OK", wake: null };
   }
   return { answer: "OK", wake: handOut(shard, cell, now) };

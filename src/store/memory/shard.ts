@@ -3,7 +3,8 @@
  * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/shared.due.lua`.
  */
 import type { WakeUp } from "../../core/index.ts";
-import { graceMs, isFresh, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
+import { graceMs, isFresh } from "../limits.ts";
+import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
 import type { Plans } from "./plans.ts";
@@ -20,10 +21,10 @@ export interface Shard {
   /** Member -> time at which it next wants attention. */
   readonly due: Map<string, number>;
   /** Starts over their tenant's share, in order of start. */
-  readonly backlog: Map<string, Map<string, number>>;
-  /** Shares with a backlog, the next to be served first. */
-  readonly fair: string[];
-  /** Wake-ups handed out and not yet taken up, by share. */
+  readonly starts: Backlog;
+  /** Due runs over what their pool may have queued, the longest overdue first. */
+  readonly late: Backlog;
+  /** Wake-ups handed out and not yet taken up, by share; by `:<pool>` those of runs that came due again. */
   readonly queued: Map<string, number>;
   readonly held: Map<string, Set<string>>;
   readonly owners: Map<string, Registration>;
@@ -42,8 +43,8 @@ export function newShard(lane: number): Shard {
     lane,
     cells: new Map(),
     due: new Map(),
-    backlog: new Map(),
-    fair: [],
+    starts: newBacklog(),
+    late: newBacklog(),
     queued: new Map(),
     held: new Map(),
     owners: new Map(),
@@ -67,7 +68,7 @@ export function timeOf(shard: Shard, clockMs: number): number {
 export function handOut(shard: Shard, cell: Cell, now: number): WakeUp {
   const next = shard.due.get(cell.member);
   if (cell.handOuts === 0 || next === undefined || next <= now) {
-    if (cell.handOuts === 0) shard.queued.set(cell.share, queuedOf(shard, cell.share) + 1);
+    if (cell.handOuts === 0) count(shard, cell.share, 1);
     cell.handOuts += 1;
     if (isFresh(cell.handOuts)) cell.wake += 1;
     cell.wanted = undefined;
@@ -82,13 +83,25 @@ export function handOut(shard: Shard, cell: Cell, now: number): WakeUp {
 export function takeUp(shard: Shard, cell: Cell): void {
   if (cell.handOuts === 0) return;
   cell.handOuts = 0;
-  const left = queuedOf(shard, cell.share) - 1;
-  if (left > 0) shard.queued.set(cell.share, left);
-  else shard.queued.delete(cell.share);
+  count(shard, cell.share, -1);
+  if (cell.cameDueAgain) count(shard, poolOf(cell.share), -1);
+  cell.cameDueAgain = false;
 }
 
-export function queuedOf(shard: Shard, share: string): number {
-  return shard.queued.get(share) ?? 0;
+/** Changes how many wake-ups are queued of a share, or of the due runs of a pool. */
+export function count(shard: Shard, what: string, by: 1 | -1): void {
+  const queued = queuedOf(shard, what) + by;
+  if (queued > 0) shard.queued.set(what, queued);
+  else shard.queued.delete(what);
+}
+
+/** `:<pool>`: the due runs of a share's pool, whoever's they are. */
+export function poolOf(share: string): string {
+  return share.slice(share.indexOf(":"));
+}
+
+export function queuedOf(shard: Shard, what: string): number {
+  return shard.queued.get(what) ?? 0;
 }
 
 /** The lease is given back; the run rests until `due`, or until the first of its permits runs out. */
@@ -115,97 +128,4 @@ export function bringForward(shard: Shard, cell: Cell): void {
   if (first >= own) return;
   cell.wanted = own;
   shard.due.set(cell.member, first);
-}
-
-/** Puts a start that is over its tenant's share where `refill` finds it. */
-export function putBack(shard: Shard, cell: Cell, at: number): void {
-  shard.due.delete(cell.member);
-  const backlog = shard.backlog.get(cell.share) ?? new Map<string, number>();
-  if (backlog.size === 0) shard.fair.push(cell.share);
-  backlog.set(cell.member, at);
-  shard.backlog.set(cell.share, backlog);
-}
-
-export function isOverShare(shard: Shard, share: string): boolean {
-  return queuedOf(shard, share) >= maxWakeUpsQueued;
-}
-
-/** At most `limit` overdue runs, then starts from the backlogs, one tenant after the other. */
-export function sweep(shard: Shard, limit: number, now: number): { wakeUps: WakeUp[]; full: boolean } {
-  const overdue = [...shard.due].filter(([, at]) => at <= now);
-  overdue.sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
-  const wakeUps: WakeUp[] = [];
-  for (const [member] of overdue.slice(0, limit)) {
-    const wakeUp = lookAt(shard, member, now);
-    if (wakeUp !== null) wakeUps.push(wakeUp);
-  }
-  const passed = refill(shard, limit, now, wakeUps);
-  return { wakeUps, full: overdue.length >= limit || wakeUps.length >= limit || passed >= maxPassedOver };
-}
-
-/** Is an overdue run to be handed out now? Otherwise it gets another time. */
-function lookAt(shard: Shard, member: string, now: number): WakeUp | null {
-  const cell = shard.cells.get(member);
-  if (cell === undefined) {
-    shard.due.delete(member);
-    return null;
-  }
-  if (cell.lease !== null && cell.lease.until > now) {
-    shard.due.set(member, cell.lease.until);
-    return null;
-  }
-  if (cell.wanted !== undefined && cell.wanted > now && renewedSince(shard, cell, now)) return null;
-  if (cell.fence === 0 && cell.handOuts === 0 && isOverShare(shard, cell.share)) {
-    putBack(shard, cell, now);
-    return null;
-  }
-  return handOut(shard, cell, now);
-}
-
-/** It was looked at for a permit only, and every permit was renewed meanwhile. */
-function renewedSince(shard: Shard, cell: Cell, now: number): boolean {
-  const first = Math.min(...[...cell.permits.values()].map((permit) => permit.until));
-  if (first <= now) return false;
-  const own = cell.wanted ?? Number.POSITIVE_INFINITY;
-  const next = Math.min(own, first);
-  if (next === own) cell.wanted = undefined;
-  if (Number.isFinite(next)) shard.due.set(cell.member, next);
-  else shard.due.delete(cell.member);
-  return true;
-}
-
-/** Answers how many it passed over that were taken up in another way: they cost nobody's turn. */
-function refill(shard: Shard, limit: number, now: number, wakeUps: WakeUp[]): number {
-  let [idle, passed] = [0, 0];
-  while (wakeUps.length < limit && passed < maxPassedOver && idle < shard.fair.length) {
-    const share = shard.fair.shift() as string; // there is one: `idle` is less than their number
-    const member = isOverShare(shard, share) ? undefined : nextOf(shard, share);
-    const cell = member === undefined ? undefined : shard.cells.get(member);
-    if (cell?.fence === 0 && cell.handOuts === 0) wakeUps.push(handOut(shard, cell, now));
-    else if (member !== undefined) passed += 1;
-    idle = member === undefined ? idle + 1 : 0;
-    if (shard.backlog.has(share)) shard.fair.push(share);
-  }
-  return passed;
-}
-
-/** Takes the first member of a backlog. */
-function nextOf(shard: Shard, share: string): string | undefined {
-  const backlog = shard.backlog.get(share);
-  const first = firstOf(backlog ?? new Map());
-  if (backlog === undefined || first === undefined) return undefined;
-  backlog.delete(first);
-  if (backlog.size === 0) shard.backlog.delete(share);
-  return first;
-}
-
-function firstOf(backlog: ReadonlyMap<string, number>): string | undefined {
-  let first: string | undefined;
-  let soonest = Number.POSITIVE_INFINITY;
-  for (const [member, at] of backlog) {
-    if (at > soonest || (at === soonest && first !== undefined && first < member)) continue;
-    first = member;
-    soonest = at;
-  }
-  return first;
 }

@@ -1,5 +1,5 @@
 /** `send`, `permit`, `renewPermit` and `due`: from the port's words to the scripts' and back. */
-import type { PermitAnswer, PermitCommand, SendAnswer, SendCommand, Timed, WakeUp } from "../../core/index.ts";
+import type { DueAnswer, PermitAnswer, PermitCommand, SendAnswer, SendCommand, Timed } from "../../core/index.ts";
 import { inboxFull } from "../checks.ts";
 import { decodeRecord, decodeRow, decodeWinner, encodeEntry, statusLetters } from "../codec.ts";
 import { gateOf, isBounded, offerTag, reopens, rivalsOf } from "../slots.ts";
@@ -65,16 +65,11 @@ export async function renewPermit(wire: Wire, command: PermitCommand): Promise<T
   return { answer, now };
 }
 
-export async function due(
-  wire: Wire,
-  shard: number,
-  limit: number,
-): Promise<Timed<{ readonly wakeUps: readonly WakeUp[]; readonly full: boolean }>> {
-  const { prefix, due: queue, clock, queued, fair } = wire.shard(shard);
-  const keys = [queue, clock, queued, fair];
-  const [now, full, wakeUps] = await wire.run<readonly [number, number, readonly WakeUpReply[]]>("due", keys, [
-    prefix,
-    limit,
-  ]);
-  return { wakeUps: wakeUps.flatMap((reply) => wire.wakeUp(reply) ?? []), full: full === 1, now };
+export async function due(wire: Wire, shard: number, limit: number): Promise<Timed<DueAnswer>> {
+  const { prefix, due: queue, clock, queued, fair, fairLate } = wire.shard(shard);
+  const keys = [queue, clock, queued, fair, fairLate];
+  const reply = await wire.run<readonly [number, number, number, readonly WakeUpReply[]]>("due", keys, [prefix, limit]);
+  const [now, full, crowded, wakeUps] = reply;
+  const found = wakeUps.flatMap((wakeUp) => wire.wakeUp(wakeUp) ?? []);
+  return { wakeUps: found, full: full === 1, crowded: crowded === 1, now };
 }

@@ -158,25 +158,34 @@ export async function recordsOf(wire: Wire, runs: readonly RunRef[]): Promise<Re
   return { records: records.flatMap((record) => record ?? []), unreadable };
 }
 
+/** What is registered of a version. */
+export async function registered(wire: Wire, key: string, saga: string, version: number) {
+  const stored = await wire.ask("registered", () => wire.client.hget(key, `${saga}@${version}`));
+  return stored === null ? null : registeredOf({ saga, version }, stored);
+}
+
 /** Registers a structure, unless another one of the same saga and version has open runs. */
 export async function register(wire: Wire, key: string, saga: RegisteredSaga) {
   const name = `${saga.saga}@${saga.version}`;
   for (;;) {
     const stored = await wire.ask("register", () => wire.client.hget(key, name));
-    const registered = stored === null ? null : registeredOf(saga, stored);
-    if (registered?.hash === saga.hash) return { answer: "OK" } as const;
-    const openRuns = registered === null ? 0 : await countOpen(wire, structureName(registered));
-    if (registered !== null && openRuns > 0) return { answer: "CHANGED", registered, openRuns } as const;
-    const structure = `${saga.hash}\n${saga.structure}`;
-    if ((await wire.run<string>("register", [key], [name, structure, stored ?? ""])) === "OK") {
-      return registered === null ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: registered } as const);
+    const before = stored === null ? null : registeredOf(saga, stored);
+    if (before?.hash === saga.hash && before.schemas === saga.schemas) return { answer: "OK" } as const;
+    if (before !== null && before.hash !== saga.hash) {
+      const openRuns = await countOpen(wire, structureName(before));
+      if (openRuns > 0) return { answer: "CHANGED", registered: before, openRuns } as const;
+    }
+    const text = `${saga.hash}\n${saga.structure}\n${saga.schemas}`;
+    if ((await wire.run<string>("register", [key], [name, text, stored ?? ""])) === "OK") {
+      return before === null ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: before } as const);
     }
   }
 }
 
-function registeredOf({ saga, version }: RegisteredSaga, stored: string): RegisteredSaga {
-  const end = stored.indexOf("\n");
-  return { saga, version, hash: stored.slice(0, end), structure: stored.slice(end + 1) };
+/** In lines: the hash, the structure, the schemas. */
+function registeredOf({ saga, version }: Pick<RegisteredSaga, "saga" | "version">, stored: string): RegisteredSaga {
+  const [hash = "", structure = "", schemas = ""] = stored.split("\n");
+  return { saga, version, hash, structure, schemas };
 }
 
 export async function countOpen(wire: Wire, structure: string): Promise<number> {

@@ -17,15 +17,18 @@ export async function assertKeeps(servers: readonly Redis[], place: string): Pro
   }
 }
 
-/** Writes the number of shards where there is none yet. Throws SHARDS_MISMATCH where there is another. */
-export async function claimShards(wire: Wire, namespace: string): Promise<void> {
+/**
+ * Writes the number of shards where there is none yet, unless nothing is to be written. Throws SHARDS_MISMATCH where there is
+ * another.
+ */
+export async function claimShards(wire: Wire, namespace: string, readOnly: boolean): Promise<void> {
   const { meta } = sharedKeys(namespace);
   const shards = String(wire.shards.length);
   const stored = await wire.ask("open", async () => {
-    await wire.client.hsetnx(meta, "shards", shards);
+    if (!readOnly) await wire.client.hsetnx(meta, "shards", shards);
     return await wire.client.hget(meta, "shards");
   });
-  if (stored === shards) return;
+  if (stored === shards || (readOnly && stored === null)) return;
   throw new RepriseError(
     "SHARDS_MISMATCH",
     `namespace ${namespace} at ${wire.place} has ${stored} shards, this process was told ${shards}: the number never changes`,

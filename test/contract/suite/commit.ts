@@ -75,7 +75,7 @@ export function commitContract(current: Current): void {
     expect((await current.store.serving()).open).not.toContain(names[0]);
     const { runs } = await current.store.listShared({ listings: join, limit: 10 });
     expect(runs).toMatchObject([{ id: record.id, version: 2, hash: "hash-2" }]);
-    const saga = { saga: "moving", structure: "s" };
+    const saga = { saga: "moving", structure: "s", schemas: "" };
     expect(await current.store.register({ ...saga, version: 1, hash: "other" })).toEqual({ answer: "OK" });
   });
 

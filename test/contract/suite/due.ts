@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
+import type { Store, WakeUp } from "../../../src/core/ports.ts";
 import type { RunRecord } from "../../../src/core/run/index.ts";
-import { maxWakeUpsQueued } from "../../../src/store/limits.ts";
+import { maxDueQueued, maxWakeUpsQueued } from "../../../src/store/limits.ts";
 import { aCreate, aSend, fresh } from "../../support/records.ts";
-import { acquired, type Current, created, epochMs, held, idsOf, leaseMs, sweep } from "./harness.ts";
+import { acquired, type Current, committed, created, epochMs, held, idsOf, leaseMs, sweep } from "./harness.ts";
+
+/** Fairness and room are counted in each shard: some tests stay in one. */
+function onShard0(store: Store, tenant = "default"): { readonly tenant: string; readonly id: string } {
+  for (;;) {
+    const run = { tenant, id: fresh("run") };
+    if (store.shardOf(run) === 0) return run;
+  }
+}
 
 export function dueContract(current: Current): void {
   const handedOutAfter = async (ms: number) => {
@@ -99,24 +108,16 @@ export function dueContract(current: Current): void {
   describe("a tenant's share", () => {
     const fill = async (patch: Partial<RunRecord> = {}) => {
       const runs = Array.from({ length: maxWakeUpsQueued }, () =>
-        aCreate({ createdAt: epochMs, ...patch, ...onShard0(patch.tenant) }),
+        aCreate({ createdAt: epochMs, ...patch, ...onShard0(current.store, patch.tenant) }),
       );
       const answers = await current.store.createMany(runs);
       expect(answers.every((answer) => answer.answer === "OK" && answer.wake !== null)).toBe(true);
       return runs.map(({ record }) => record);
     };
 
-    /** Fairness is counted in each shard: these tests stay in one. */
-    const onShard0 = (tenant = "default") => {
-      for (;;) {
-        const run = { tenant, id: fresh("run") };
-        if (current.store.shardOf(run) === 0) return run;
-      }
-    };
-
     const startOver = async (patch: Partial<RunRecord> = {}) => {
       await current.bench.advance(1);
-      const command = aCreate({ createdAt: epochMs, ...patch, ...onShard0(patch.tenant) });
+      const command = aCreate({ createdAt: epochMs, ...patch, ...onShard0(current.store, patch.tenant) });
       const answer = await current.store.create(command);
       expect(answer).toMatchObject({ answer: "OK", wake: null });
       return command;
@@ -125,10 +126,14 @@ export function dueContract(current: Current): void {
     test("a thousand wake-ups are queued, further starts wait; other tenants and pools do not", async () => {
       await fill();
       const { record } = await startOver();
-      expect(await current.store.create(aCreate({ createdAt: epochMs, ...onShard0("other") }))).toMatchObject({
+      expect(
+        await current.store.create(aCreate({ createdAt: epochMs, ...onShard0(current.store, "other") })),
+      ).toMatchObject({
         wake: { wake: 1 },
       });
-      expect(await current.store.create(aCreate({ createdAt: epochMs, ...onShard0(), pool: "gpu" }))).toMatchObject({
+      expect(
+        await current.store.create(aCreate({ createdAt: epochMs, ...onShard0(current.store), pool: "gpu" })),
+      ).toMatchObject({
         wake: { pool: "gpu" },
       });
       expect(await current.store.read(record)).toMatchObject({ id: record.id, status: "running" });
@@ -198,13 +203,96 @@ export function dueContract(current: Current): void {
     });
 
     test("a delayed start whose time has come waits for its share like any other", async () => {
-      const late = aCreate({ createdAt: epochMs, startAt: epochMs + 1, ...onShard0() });
+      const late = aCreate({ createdAt: epochMs, startAt: epochMs + 1, ...onShard0(current.store) });
       await current.store.create(late);
       const runs = await fill();
       await current.bench.advance(1);
       expect(await sweep(current.store)).toEqual([]);
       await acquired(current.store, runs[0]!);
       expect(idsOf(await sweep(current.store))).toEqual([late.record.id]);
+    });
+  });
+  describe("runs that come due again", () => {
+    /** Rests from now on until `due`; all in one shard, where room is counted. */
+    const resting = async (due: number, patch: Partial<RunRecord> = {}) => {
+      const { lease, record } = await held(current.store, { ...patch, ...onShard0(current.store, patch.tenant) });
+      return await committed(current.store, lease, record, { release: true, due });
+    };
+    const crowd = async (count: number, patch: Partial<RunRecord> = {}) =>
+      await Promise.all(Array.from({ length: count }, (_, n) => resting(epochMs + 1 + n, patch)));
+    const handOutAll = async () => {
+      const found: WakeUp[] = [];
+      for (;;) {
+        const { wakeUps, full } = await current.store.due(0, 100);
+        found.push(...wakeUps);
+        if (!full) return found;
+      }
+    };
+    const overBy = 3;
+    const soon = maxDueQueued + overBy;
+
+    test("two hundred of a pool are in the queue, the longest overdue first; the others wait, and it is said", async () => {
+      const runs = await crowd(soon);
+      await current.bench.advance(soon);
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, maxDueQueued).map(({ id }) => id));
+      expect(await current.store.due(0, 100)).toMatchObject({ wakeUps: [], full: false, crowded: true });
+    });
+
+    test("a new run does not wait for them, and runs of another pool do not either", async () => {
+      await crowd(soon);
+      const other = await resting(epochMs + 1, { pool: "gpu" });
+      await current.bench.advance(soon);
+      expect(idsOf(await handOutAll())).toContain(other.id);
+      expect(await current.store.create(aCreate(onShard0(current.store)))).toMatchObject({ wake: { wake: 1 } });
+    });
+
+    test("each that is taken up makes room for one, until none waits", async () => {
+      const runs = await crowd(soon);
+      await current.bench.advance(soon);
+      await handOutAll();
+      for (let n = 0; n < overBy; n += 1) {
+        await acquired(current.store, runs[n]!);
+        expect(idsOf(await sweep(current.store))).toEqual([runs[maxDueQueued + n]?.id]);
+      }
+      expect(await current.store.due(0, 100)).toMatchObject({ crowded: false });
+    });
+
+    test("tenants whose runs wait are served in turn", async () => {
+      const first = await crowd(maxDueQueued);
+      const mine = await Promise.all([1, 2].map((n) => resting(epochMs + 500 + n, { tenant: "mine" })));
+      const theirs = await Promise.all([3, 4].map((n) => resting(epochMs + 500 + n, { tenant: "theirs" })));
+      await current.bench.advance(600);
+      await handOutAll();
+      for (const run of first.slice(0, 4)) await acquired(current.store, run);
+      expect(idsOf(await sweep(current.store))).toEqual([mine[0], theirs[0], mine[1], theirs[1]].map((run) => run?.id));
+    });
+
+    test("what nobody took up is handed out again although others wait, so a queue that lost its jobs fills again", async () => {
+      const runs = await crowd(soon);
+      await current.bench.advance(soon);
+      await handOutAll();
+      await current.bench.advance(5_000);
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, maxDueQueued).map(({ id }) => id));
+    });
+
+    test("what a dead worker held waits for nobody", async () => {
+      const { record } = await held(current.store, onShard0(current.store), "dead");
+      await crowd(soon);
+      await current.bench.advance(leaseMs - 1_000);
+      await handOutAll();
+      await current.bench.advance(1_000);
+      expect(idsOf(await handOutAll())).toContain(record.id);
+    });
+
+    test("one that waits is woken by what is sent to it, and not a second time", async () => {
+      const runs = await crowd(soon);
+      await current.bench.advance(soon);
+      await handOutAll();
+      const [last] = runs.slice(-1);
+      expect(await current.store.send(aSend(last!, "cancel"))).toMatchObject({ wake: { run: { id: last?.id } } });
+      await acquired(current.store, last!);
+      for (const run of runs.slice(0, 5)) await acquired(current.store, run);
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(maxDueQueued, -1).map(({ id }) => id));
     });
   });
 }

@@ -99,7 +99,7 @@ export function listingContract(current: Current): void {
   });
 
   describe("register", () => {
-    const order = { saga: "order", version: 1, hash: "hash-of-order", structure: '{"states":["a"]}' };
+    const order = { saga: "order", version: 1, hash: "hash-of-order", structure: '{"states":["a"]}', schemas: "{}" };
     const changed = { ...order, hash: "another-hash", structure: '{"states":["b"]}' };
 
     test("the same structure is OK as often as it is said", async () => {
@@ -123,6 +123,16 @@ export function listingContract(current: Current): void {
       expect(await current.store.register(changed)).toEqual({ answer: "OK", replaced: order });
       await created(current.store, { hash: changed.hash });
       expect(await current.store.register(order)).toMatchObject({ answer: "CHANGED", registered: changed });
+    });
+
+    test("other schemas of the same structure take the place, whatever is open, and say what they replaced", async () => {
+      await current.store.register(order);
+      await created(current.store);
+      const other = { ...order, schemas: '{"input":{}}' };
+      expect(await current.store.register(other)).toEqual({ answer: "OK", replaced: order });
+      expect(await current.store.register(other)).toEqual({ answer: "OK" });
+      expect(await current.store.registered("order", 1)).toEqual(other);
+      expect(await current.store.registered("order", 2)).toBeNull();
     });
 
     test("another version, or another saga, is nobody's business", async () => {

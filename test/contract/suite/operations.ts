@@ -126,7 +126,11 @@ export const anOperation = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("register" as const), hash: fc.constantFrom("hash-of-order", "other") }),
+    arbitrary: fc.record({
+      do: fc.constant("register" as const),
+      hash: fc.constantFrom("hash-of-order", "other"),
+      schemas: fc.constantFrom("", "{}"),
+    }),
   },
 );
 
@@ -215,7 +219,8 @@ export class Play {
         return (store) => store.list({ ...query, limit: 2 });
       }
       case "register": {
-        const saga = { saga: "order", version: 1, hash: operation.hash, structure: operation.hash };
+        const { hash, schemas } = operation;
+        const saga = { saga: "order", version: 1, hash, structure: hash, schemas };
         return (store) => store.register(saga);
       }
     }

@@ -97,6 +97,8 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     readonly pools?: readonly string[];
     readonly serve?: readonly Saga[];
     readonly shutdownMs?: number;
+    /** What its steps call. */
+    readonly services?: unknown;
     /** Where it shows parked runs. */
     readonly letters?: DeadLetters;
     /** Who hands it its wake-ups, if not the queue. */
@@ -110,7 +112,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
       pools: options.pools ?? ["default"],
       queues: (options.queues ?? []).map((name) => ({ name, concurrency: 5 })),
       concurrency: 10,
-      services: {},
+      services: options.services ?? {},
       settings: { ...settings, shutdownMs: options.shutdownMs ?? settings.shutdownMs },
       allowForgetfulStore: false,
       log: () => undefined,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { checkDurability, registerAll, registrationOf } from "../../../src/engine/structures.ts";
+import { registrationOf } from "../../../src/core/index.ts";
+import { checkDurability, registerAll } from "../../../src/engine/structures.ts";
 import { saga, step } from "../../../src/saga/index.ts";
 
 const input = z.object({});
@@ -32,16 +33,14 @@ describe("a `once` effect on a store that may forget", () => {
 
 describe("a changed structure", () => {
   test("is refused with the places that differ while runs of the old one are open", async () => {
-    const registered = {
-      saga: "line",
-      version: 1,
-      hash: "old",
-      structure: JSON.stringify({ steps: { act: "keyed" } }),
-    };
+    const registered = { ...registrationOf(line("keyed")), hash: "old" };
     const register = async () => ({ answer: "CHANGED", registered, openRuns: 3 }) as const;
     await expect(registerAll({ register }, [line("once")], { emit: () => undefined })).rejects.toMatchObject({
       code: "STRUCTURE_CHANGED",
-      message: expect.stringMatching(/line@1 .* 3 open runs .*:\n {2}.*steps/s),
+      message:
+        "line@1 is not what 3 open runs are pinned to; since then:\n  step act: effect keyed -> once\n" +
+        "Make it version 2, and keep line@1 as it was beside it until those runs have ended; or wait until they have. " +
+        "`reprise check` says what becomes of each",
     });
   });
 
@@ -59,12 +58,26 @@ describe("a changed structure", () => {
         version: 1,
         from: "old",
         to: mine.hash,
-        differences: ['steps.act.effect: "once" -> "keyed"'],
+        differences: ["step act: effect once -> keyed"],
       },
     ]);
     await registerAll({ register: async () => ({ answer: "OK" }) }, [line("keyed")], {
       emit: (fact) => told.push(fact),
     });
+    expect(told).toHaveLength(1);
+  });
+
+  test("is told, and no more, where only schemas are others; not where an older process registered none", async () => {
+    const told: unknown[] = [];
+    const facts = { emit: (fact: unknown) => told.push(fact) };
+    const mine = registrationOf(line("keyed"));
+    const replaced = { ...mine, schemas: mine.schemas.replace('"object"', '"string"') };
+    await registerAll({ register: async () => ({ answer: "OK", replaced }) }, [line("keyed")], facts);
+    expect(told).toMatchObject([
+      { fact: "schemas_changed", version: 1, differences: ['schema of input: type: "string" -> "object"'] },
+    ]);
+    const before = { ...mine, schemas: "" };
+    await registerAll({ register: async () => ({ answer: "OK", replaced: before }) }, [line("keyed")], facts);
     expect(told).toHaveLength(1);
   });
 });

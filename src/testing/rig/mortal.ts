@@ -1,0 +1,146 @@
+/**
+ * A worker process that can die, stand still and lose replies, without being one: every port that it holds is wrapped. Faults are
+ * made here and nowhere in the product.
+ *
+ * Invariants: M1 what is dead asks nothing, hears nothing and is called by no timer. M2 what stands still hears and does everything
+ * later. M3 what has arrived outside stays done, whatever becomes of who asked.
+ */
+import type { Clock, Store, WakeUps } from "../../core/index.ts";
+import { RepriseError } from "../../errors.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import type { Crossing, Fate, Fates } from "./crossings.ts";
+
+const never = new Promise<never>(() => undefined);
+
+export interface MortalOptions {
+  readonly name: string;
+  readonly clock: VirtualClock;
+  readonly fates: Fates;
+  /** How long it stands still where that is its fate. */
+  readonly stillMs: number;
+  readonly onDeath: (process: Mortal, where: string) => void;
+  readonly onStandstill: (where: string) => void;
+  /** How long a timer of it takes, that was set for so long. */
+  readonly pace: (ms: number) => number;
+}
+
+export class Mortal {
+  readonly name: string;
+  /** Its own timers: they do not ring for the dead, and ring late for those who stand still. */
+  readonly clock: Clock;
+  readonly #options: MortalOptions;
+  readonly #counts = new Map<string, number>();
+  #stillUntil = 0;
+  #dead = false;
+
+  constructor(options: MortalOptions) {
+    this.name = options.name;
+    this.#options = options;
+    const { clock } = options;
+    this.clock = { monotonicMs: () => clock.monotonicMs(), after: (ms, callback) => this.#after(ms, callback) };
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
+  }
+
+  kill(where: string): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#options.onDeath(this, where);
+  }
+
+  /** A store as this process reaches it. */
+  store(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function" || typeof name !== "string") return value;
+        if (name === "shardOf" || name === "watch") return value.bind(target);
+        return (...args: unknown[]) =>
+          this.cross("store", `store.${name}`, () => value.apply(target, args) as Promise<unknown>);
+      },
+    });
+  }
+
+  wakeUps(wakeUps: WakeUps): WakeUps {
+    return {
+      ...wakeUps,
+      wake: (wakes) => this.cross("queue", "queue.wake", () => wakeUps.wake(wakes)),
+      offer: (jobs) => this.cross("queue", "queue.offer", () => wakeUps.offer(jobs)),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** Touches the outside, if it lives to do so. Where it stands still, it is with the answer on its way. */
+  async cross<T>(kind: Crossing["kind"], what: string, go: () => Promise<T>, again?: () => void): Promise<T> {
+    await this.#awake();
+    const fate = this.#fateAt(kind, what);
+    if (fate === "kill before") this.kill(`before ${what}`);
+    if (this.#dead) return never;
+    if (fate === "lose request") throw broken(kind, what, "before it arrived");
+    if (fate === "deliver twice") again?.();
+    if (fate === "stand still") this.#standStill(what);
+    const answered = await settled(go);
+    if (fate === "kill after") this.kill(`after ${what}`);
+    await this.#awake();
+    if (fate === "lose reply") throw broken(kind, what, "after it was done");
+    return answered();
+  }
+
+  #standStill(where: string): void {
+    this.#stillUntil = this.#now() + this.#options.stillMs;
+    this.#options.onStandstill(where);
+  }
+
+  /** What befalls it at this crossing. */
+  #fateAt(kind: Crossing["kind"], what: string): Fate {
+    const n = (this.#counts.get(what) ?? 0) + 1;
+    this.#counts.set(what, n);
+    return this.#options.fates({ kind, what, n });
+  }
+
+  async #awake(): Promise<void> {
+    while (!this.#dead && this.#stillUntil > this.#now()) {
+      await new Promise<void>((resolve) => {
+        this.#options.clock.after(this.#stillUntil - this.#now(), resolve);
+      });
+    }
+    if (this.#dead) await never;
+  }
+
+  #after(ms: number, callback: () => void): () => void {
+    let cancel = (): void => undefined;
+    const ring = (): void => {
+      if (this.#dead) return;
+      const late = this.#stillUntil - this.#now();
+      if (late > 0) cancel = this.#options.clock.after(late, ring);
+      else callback();
+    };
+    const { clock, pace } = this.#options;
+    cancel = clock.after(pace(ms), ring);
+    return () => cancel();
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+function broken(kind: Crossing["kind"], what: string, when: string): Error {
+  const message = `${what}: the connection broke ${when}`;
+  if (kind === "store" || kind === "queue") return new RepriseError("STORE_UNAVAILABLE", message);
+  return Object.assign(new Error(message), { code: "ECONNRESET" });
+}
+
+/** What came of it, to be heard later. */
+async function settled<T>(go: () => Promise<T>): Promise<() => T> {
+  try {
+    const value = await go();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
