@@ -49,3 +49,15 @@ it("a saga is simulated, swept through every crash, and one that lies is told so
     ].join("\n"),
   );
 });
+
+it("a list of children gives what they gave, and one that fails takes the others back", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("children"));
+  const printed = await page.output("children.ts", { REDIS_URL: redis.url });
+  const lines = printed.trim().split("\n");
+  const why =
+    "item 1: order was not applied: run tuesday.4 ended failed (the card was declined): nothing of it is left";
+  expect(lines).toHaveLength(5);
+  expect(lines).toEqual(expect.arrayContaining(["noted day", "[ 'ch-a', 'ch-b' ]", "refund ch-c"]));
+  expect(lines.some((line) => line.includes(why))).toBe(true);
+});
