@@ -191,9 +191,9 @@ export class Rig {
    */
   async advance(ms: number, runs: () => Promise<readonly Seen[]>): Promise<void> {
     const end = this.clock.monotonicMs() + ms;
-    do this.#restUntil = restOf(await runs(), this.now());
+    do this.#rest(restOf(await runs(), this.now()));
     while (await this.clock.step(end));
-    this.#restUntil = 0;
+    this.#rest(0);
     await this.clock.advance(end - this.clock.monotonicMs());
   }
 
@@ -220,6 +220,12 @@ export class Rig {
     await this.client.close();
     for (const process of [...this.#alive.keys()]) this.#forget(process);
     this.world.close();
+  }
+
+  /** Workers may leave the runs alone until then; 0: not at all. */
+  #rest(until: number): void {
+    this.#restUntil = until;
+    if (until === 0) for (const process of this.#alive.keys()) process.hurry();
   }
 
   /** Everything that is due now. */
@@ -349,15 +355,29 @@ function waitsForOthers({ record: { status, waitingFor } }: Seen): boolean {
 
 const goesOnByItself = new Set(["worker", "child", "intent", "limit"]);
 
-function isAtRest({ record, rows, unread }: Seen, now: number): boolean {
+function isAtRest(seen: Seen, now: number): boolean {
+  const { record, unread } = seen;
   const { status, waitingFor } = record;
   if (unread > 0) return false;
   if (hasEnded(status) || status === "needs_review" || status === "paused") return true;
   if (status !== "waiting" || goesOnByItself.has(waitingFor ?? "")) return false;
-  const isRetried = rows.some(
-    ({ seq, call, approval }) => record.open.includes(seq) && call.nextAt !== null && approval?.state !== "asking",
+  return !isRetried(seen, now) && !isOverdue(seen, now);
+}
+
+/** (A call that is due, and not made, is held up by what the run waits for.) */
+function isRetried({ record, rows }: Seen, now: number): boolean {
+  const since = record.waitingFor === "timer" ? 0 : now;
+  return rows.some(
+    ({ seq, call, approval }) =>
+      record.open.includes(seq) && approval?.state !== "asking" && (call.nextAt ?? 0) > since,
   );
-  return !isRetried && record.timers.every(({ at }) => at > now);
+}
+
+/** A timer of the machine, or what is to happen when nobody decides. */
+function isOverdue({ record, rows }: Seen, now: number): boolean {
+  const asking = rows.flatMap(({ approval }) => (approval?.state === "asking" ? [approval] : []));
+  const times = asking.flatMap(({ expiresAt, escalations }) => [expiresAt, ...escalations.map(({ at }) => at)]);
+  return [...times, ...record.timers.map(({ at }) => at)].some((at) => at !== null && at <= now);
 }
 
 /** `sent 2`, `outcome 2 succeeded`: what a commit has taken into account. */
