@@ -15,7 +15,7 @@ import { makeTimedRuns } from "./timed-runs.ts";
 
 /** New runs are started this often. */
 const startEveryMs = 25;
-const warmUpRuns = 1_000;
+const warmUpRuns = 200;
 /** So much time there is for making a run, and at least as much altogether. */
 const makingMs = { each: 2, least: 3_000 } as const;
 /** Ids above those of the timers. */
