@@ -35,3 +35,29 @@ it("two children together stop at the limit that they share, and go on when it i
     "tokens: soft\ntokens: hard\nbudget 400\n600\n",
   );
 });
+
+it("a saga is simulated, swept through every crash, and one that lies is told so", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("proof.ts", {})).toBe(
+    [
+      "waiting event",
+      "completed charge ship",
+      "failed undone: charge",
+      "0 failures, 0 missed",
+      "the probe of charge answers absent although it happened",
+      "",
+    ].join("\n"),
+  );
+});
+
+it("a list of children gives what they gave, and one that fails takes the others back", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("children"));
+  const printed = await page.output("children.ts", { REDIS_URL: redis.url });
+  const lines = printed.trim().split("\n");
+  const why =
+    "item 1: order was not applied: run tuesday.4 ended failed (the card was declined): nothing of it is left";
+  expect(lines).toHaveLength(5);
+  expect(lines).toEqual(expect.arrayContaining(["noted day", "[ 'ch-a', 'ch-b' ]", "refund ch-c"]));
+  expect(lines.some((line) => line.includes(why))).toBe(true);
+});
