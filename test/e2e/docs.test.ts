@@ -21,10 +21,43 @@ it("the agent sends one mail, however often and in whatever words it asks", asyn
   expect(await page.output("agent.ts", { REDIS_URL: redis.url })).toBe("m-1 m-1 true 1\n");
 });
 
+it("invoices wait, are paid before they ask, take turns, and are started by a schedule", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("time"));
+  const said = "reminded ann\nreminded ann\n4200 100\nreminded bob\n1\n";
+  expect(await page.output("time.ts", { REDIS_URL: redis.url })).toBe(said);
+});
+
 it("two children together stop at the limit that they share, and go on when it is raised", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("bounds"));
   expect(await page.output("bounds.ts", { REDIS_URL: redis.url })).toBe(
     "tokens: soft\ntokens: hard\nbudget 400\n600\n",
   );
+});
+
+it("a saga is simulated, swept through every crash, and one that lies is told so", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("proof.ts", {})).toBe(
+    [
+      "waiting event",
+      "completed charge ship",
+      "failed undone: charge",
+      "0 failures, 0 missed",
+      "the probe of charge answers absent although it happened",
+      "",
+    ].join("\n"),
+  );
+});
+
+it("a list of children gives what they gave, and one that fails takes the others back", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("children"));
+  const printed = await page.output("children.ts", { REDIS_URL: redis.url });
+  const lines = printed.trim().split("\n");
+  const why =
+    "item 1: order was not applied: run tuesday.4 ended failed (the card was declined): nothing of it is left";
+  expect(lines).toHaveLength(5);
+  expect(lines).toEqual(expect.arrayContaining(["noted day", "[ 'ch-a', 'ch-b' ]", "refund ch-c"]));
+  expect(lines.some((line) => line.includes(why))).toBe(true);
 });

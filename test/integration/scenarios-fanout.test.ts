@@ -1,7 +1,7 @@
 /** A branch that fails takes its siblings with it: the join is left at once, and nothing is parked without a word. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { absent, fail, happened, RunFailed, saga, stepsFor } from "../../src/index.ts";
+import { absent, child, fail, happened, RunFailed, saga, stepsFor } from "../../src/index.ts";
 import { FakeWorld, type ServiceProfile, WorldCallError, type WorldClient } from "../../src/testing/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
 import { agreed } from "./scenarios-witness.ts";
@@ -62,4 +62,47 @@ test("R014 a branch that fails for good ends the join within 5 s: what the other
   expect((unwinding?.at ?? Number.POSITIVE_INFINITY) - (log[0]?.at ?? 0)).toBeLessThan(5_000);
   const { arrivals, effects, checks } = await agreed({ namespace, world }, [fanout], ["r1"]);
   leaveEvidence("R014", { arrivals, effects, checks: ["failed by y; x and z undone; no review open", ...checks] });
+});
+
+test("R018 a child that fails makes its parent's failure heard once, by those who listen and those who wait, with its name", async () => {
+  const x = saga("x", { version: 1, input: Id }).step(branch("x"), toId).build();
+  const y = saga("y", { version: 1, input: Id }).step(branch("y"), toId).build();
+  const z = saga("z", { version: 1, input: Id }).step(branch("z"), toId).build();
+  const family = saga("family", { version: 1, input: Id })
+    .parallel({
+      x: (line) => line.step(child(x, { name: "left" }), toId),
+      y: (line) => line.step(child(y, { name: "middle" }), toId),
+      z: (line) => line.step(child(z, { name: "right" }), toId),
+    })
+    .build();
+  const { namespace, client, worker, world, facts } = top([family], new FakeWorld({ services }));
+  world.fault({ service: "y", kind: "refuse", code: "no" });
+  await worker();
+  await worker();
+  const run = await client.start(family, { id: "f-1" }, { id: "p1" });
+  const watched: string[] = [];
+  const watching = (async () => {
+    for await (const { status } of run.watch()) watched.push(status);
+  })();
+  const error = await run.result({ timeout: "25s" }).catch((reason: unknown) => reason);
+  await watching;
+  const message = expect.stringMatching(/run p1\.\d ended failed \(.*refused.*\): nothing of it is left/);
+  expect(error).toMatchObject({ code: "RUN_FAILED", rollback: "complete", reason: { step: "middle", message } });
+  expect(watched.filter((status) => status === "failed")).toEqual(["failed"]);
+  const ends = (id: string) =>
+    facts.flatMap((fact) =>
+      fact.fact === "committed" && fact.run.id === id && fact.entry.taken.some(({ what }) => what === "ended")
+        ? [fact.record.cause]
+        : [],
+    );
+  expect(ends("p1")).toMatchObject([{ step: "middle", message }]);
+  const failed = facts.flatMap((fact) =>
+    fact.fact === "committed" && fact.entry.to === "failed" ? [fact.run.id] : [],
+  );
+  expect(failed.filter((id) => id !== "p1")).toHaveLength(1);
+  expect((await client.reviews()).runs).toEqual([]);
+  expect([...effectsOf(world)].sort()).toEqual(["undo-x.do", "undo-z.do", "x.do", "z.do"]);
+  const sagas = [family, x, y, z];
+  const { arrivals, effects, checks } = await agreed({ namespace, world }, sagas, ["p1", "p1.1", "p1.2", "p1.3"]);
+  leaveEvidence("R018", { arrivals, effects, checks: ["failed once, by middle; its own failure once", ...checks] });
 });

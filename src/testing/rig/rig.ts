@@ -43,8 +43,8 @@ export const rigNamespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
 /** How long what does not come to rest by itself is waited for. */
 const restlessMs = 3_600_000;
-/** Between two looks of a worker at runs that are at rest. */
-const coastMs = 60_000;
+/** Longest time between two looks of a worker at runs that are at rest. */
+const maxCoastMs = 3_600_000;
 const respawnMs = 300;
 /** A dead worker's job is given to another one after that long. */
 const stalledMs = 200;
@@ -109,7 +109,8 @@ export class Rig {
   readonly #alive = new Map<Mortal, Living>();
   readonly #watch: Watch;
   #births = 0;
-  #isCoasting = false;
+  /** So long workers may leave the runs alone, since nothing is due. */
+  #restUntil = 0;
 
   constructor(options: RigOptions) {
     this.#options = options;
@@ -158,7 +159,7 @@ export class Rig {
       stillMs: rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
       onStandstill: (where) => this.#stood(process, where),
-      pace: (ms) => (this.#isCoasting && ms > 0 ? Math.max(ms, coastMs) : ms),
+      pace: (ms) => (ms > 0 ? Math.max(ms, Math.min(this.#restUntil - this.now(), maxCoastMs)) : ms),
     });
     const worker = engineWorker(this.#parts(process), {
       namespace: rigNamespace,
@@ -190,9 +191,9 @@ export class Rig {
    */
   async advance(ms: number, runs: () => Promise<readonly Seen[]>): Promise<void> {
     const end = this.clock.monotonicMs() + ms;
-    do this.#isCoasting = areAtRest(await runs(), this.now());
+    do this.#restUntil = restOf(await runs(), this.now());
     while (await this.clock.step(end));
-    this.#isCoasting = false;
+    this.#restUntil = 0;
     await this.clock.advance(end - this.clock.monotonicMs());
   }
 
@@ -324,6 +325,21 @@ export interface Seen {
 export function areAtRest(runs: readonly Seen[], now: number): boolean {
   const others = runs.some((run) => isAtRest(run, now) && !hasEnded(run.record.status));
   return runs.every((run) => isAtRest(run, now) || (others && waitsForOthers(run)));
+}
+
+/** When something is due next; 0 while something goes on. */
+function restOf(runs: readonly Seen[], now: number): number {
+  if (!areAtRest(runs, now)) return 0;
+  return Math.min(...runs.flatMap(dueTimes).filter((at) => at > now));
+}
+
+function dueTimes({ record, rows }: Seen): readonly number[] {
+  const times = rows.flatMap(({ call, approval, dueBy }) => [
+    ...[call.nextAt, call.probeAt, dueBy, approval?.expiresAt],
+    ...(approval?.escalations ?? []).map(({ at }) => at),
+  ]);
+  const all = [...times, record.deadlineAt, record.limit?.askAt, ...record.timers.map(({ at }) => at)];
+  return all.filter((at) => at !== null && at !== undefined);
 }
 
 /** Its child, or whoever has its turn, is at rest, and so it is. */

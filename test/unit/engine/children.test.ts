@@ -147,3 +147,116 @@ describe("a child", () => {
     expect([await top.store.read(run), acts.length]).toMatchObject([{ status: "completed" }, 1]);
   });
 });
+
+describe("a request that is made", () => {
+  const refuse = step("refuse", {
+    input: z.object({}),
+    effect: "none",
+    action: () => {
+      throw fail("no");
+    },
+  });
+  const gone = saga("gone", { version: 1, input: z.object({ bad: z.boolean() }) })
+    .step(child(errand))
+    .step(refuse, () => ({}))
+    .build();
+  const aside = saga("aside", { version: 1, input: z.object({ bad: z.boolean() }) })
+    .step(child(errand, { detached: true }))
+    .build();
+  const all = withChildren([parent, gone, aside]);
+
+  /** A parent of that saga, at its end or wherever it comes to by itself. */
+  async function over(saga: (typeof all)[number], wrap: (store: Store) => Partial<Store> = () => ({})) {
+    acts.length = 0;
+    const top = benchTop(all, wrapped(wrap));
+    await top.worker().start();
+    const run = await top.start(saga, { bad: false });
+    await top.clock.advance(2_000);
+    const [record, [row]] = [await top.store.read(run), await top.store.ledger(run)];
+    if (record === null || row === undefined) throw new Error("nothing was asked for");
+    const context = { ...top.ports, settings, isOver: () => false } as unknown as EngineContext;
+    const ask = (side: "action" | "undo", more: object = {}) =>
+      callChild(context, { order: { side }, parent: { ...record, ...more }, row, step: child(errand).spec });
+    return { ...top, run, record, row, ask };
+  }
+
+  test("twice is answered twice, and starts and undoes once", async () => {
+    const { store, run, ask, clock } = await over(parent);
+    expect(await ask("action")).toMatchObject({ is: "run", child: { status: "completed" }, asked: null });
+    const back = [await ask("undo"), await ask("undo")];
+    expect(back).toMatchObject([
+      { asked: "undo", isPending: true },
+      { asked: "undo", isPending: true },
+    ]);
+    await clock.advance(2_000);
+    expect(await store.read(childOf(run))).toMatchObject({ status: "cancelled", rollback: "complete" });
+    expect([await ask("undo"), acts.length]).toMatchObject([{ asked: null, isPending: false }, 2]);
+  });
+
+  test("by a parent that goes back undoes the child once, as its log says", async () => {
+    const { store, run } = await over(gone);
+    const asked = (await store.log(childOf(run))).flatMap(({ taken }) =>
+      taken.filter(({ what }) => what === "control"),
+    );
+    expect(asked).toMatchObject([{ control: "undo", by: `run ${run.id}` }]);
+  });
+
+  test("in a mode goes under the slot of that mode", async () => {
+    const slots: string[] = [];
+    let isAsked = false;
+    const { ask } = await over(parent, (of) => ({
+      send: (command) => {
+        if (isAsked) slots.push(command.slot);
+        return of.send(command);
+      },
+      // Read a moment ago, when it had not ended.
+      read: async (ref) => {
+        const record = await of.read(ref);
+        return isAsked && record !== null ? { ...record, status: "running" } : record;
+      },
+    }));
+    isAsked = true;
+    for (const mode of ["stop", "kill"] as const) {
+      const cancel = { mode, reason: "enough", by: "ann", at: 0 };
+      expect(await ask("undo", { cancel, cause: null })).toMatchObject({ asked: "cancel", isPending: false });
+    }
+    expect(slots).toEqual(["cancel:stop", "cancel:kill"]);
+  });
+
+  test("of a run that is somebody else's changes nothing of it", async () => {
+    const top = benchTop(all);
+    await top.worker().start();
+    const other = await top.start(errand, { bad: false }, "r1.1");
+    await top.clock.advance(1_000);
+    const run = await top.start(parent, { bad: false });
+    await top.clock.advance(2_000);
+    expect(await top.store.read(run)).toMatchObject({ status: "needs_review", review: { reason: "defect" } });
+    const [record, [row]] = [await top.store.read(run), await top.store.ledger(run)];
+    if (record === null || row === undefined) throw new Error("nothing was asked for");
+    const context = { ...top.ports, settings, isOver: () => false } as unknown as EngineContext;
+    const before = await top.store.read(other);
+    const seen = await callChild(context, { order: { side: "undo" }, parent: record, row, step: child(errand).spec });
+    expect([seen, await top.store.read(other)]).toEqual([{ is: "foreign", run: "r1.1" }, before]);
+  });
+
+  test("of one that is detached says where it is, and asks no more", async () => {
+    const { row, store, run } = await over(aside);
+    expect(row).toMatchObject({ output: { id: "r1.1" }, call: { state: "succeeded" } });
+    expect(await store.read(childOf(run))).toMatchObject({ parent: { run: "r1", seq: 1, detached: true } });
+  });
+
+  test("for a step that is no child is not answered, and told", async () => {
+    const { ports, record, row, facts } = await over(parent);
+    const context = { ...ports, settings, isOver: () => false } as unknown as EngineContext;
+    const made = await callChild(context, {
+      order: { side: "action" },
+      parent: record,
+      row: { ...row, child: null },
+      step: act.spec,
+    });
+    expect([made.is, facts.some((fact) => fact.fact === "trouble" && fact.where === "child")]).toEqual([
+      "unreached",
+      true,
+    ]);
+  });
+});
