@@ -30,15 +30,19 @@ type OnBudget = Extract<Taken, { readonly what: "budget" }>;
 const byThemselves: ReadonlySet<string> = new Set(["steps", "toolCalls", "time"]);
 
 /** Of what actions report: at a hard limit nothing is begun before somebody raises it. */
-function checkBudgets({ saga, record, log }: Book, say: Complain): void {
+function checkBudgets({ saga, record, rows, log }: Book, say: Complain): void {
   const limits = new Map<string, { used: number; hard: number }>();
   for (const [name, { hard }] of Object.entries(saga?.budgets?.({ input: record.input }) ?? {})) {
     if (hard !== null && !byThemselves.has(name)) limits.set(name, { used: 0, hard });
   }
+  const begun = new Set<number>();
   for (const { revision, to, taken } of log) {
     for (const each of taken) {
       if (each.what === "budget") note(limits.get(each.name), each);
       if (each.what !== "sent" || to === "unwinding") continue;
+      // A run that was started is only looked at from then on.
+      if (begun.has(each.seq) && rows[each.seq - 1]?.kind === "child") continue;
+      begun.add(each.seq);
       for (const [name, { used, hard }] of limits)
         if (used >= hard) say("B1", `revision ${revision} begins row ${each.seq} with ${used} of ${hard} ${name} used`);
     }

@@ -12,6 +12,7 @@ import {
 } from "../../src/core/index.ts";
 import { child, type Step, saga } from "../../src/saga/index.ts";
 import { notApplied, ok, Play, raise, refused } from "../support/play.ts";
+import { ann, approve, says } from "../support/play-approvals.ts";
 import { completed, failedClean, found } from "../support/play-children.ts";
 import { call, line, type PlayedOptions, played } from "../support/play-sagas.ts";
 
@@ -236,6 +237,20 @@ describe("a run that has a share", () => {
     expect(play.flying()).toEqual(["b"]);
     expect(play.run.record.budgets["money"]).toEqual({ used: 5, soft: null, hard: null, warned: false, share: 8 });
     expect(word(play, play.run.record)).toBeNull();
+  });
+
+  test("and asks people waits for them, as nobody else goes on by itself, and for its budget when they have let it go", () => {
+    const asking = [call("a"), call("b", { approve: {} })];
+    const play = below({ money: 5 }, {}, asking);
+    play.spend("a", { money: 5 });
+    play.answer("a", ok());
+    expect([play.status, play.run.record.waitingFor, play.run.record.asks]).toEqual(["waiting", "approval", [2]]);
+    expect(seenAs(play.run.record)).toMatchObject({ rests: true });
+    says(play, "b", ann, approve());
+    expect([play.flying(), play.run.record.waitingFor]).toEqual([[], "budget"]);
+    expect(seenAs(play.run.record)).toMatchObject({ short: { money: 5 } });
+    share(play, { money: 8 });
+    expect(play.flying()).toEqual(["b"]);
   });
 
   test("and a limit of its own stops at that, which is a person's, and beyond its share once more", () => {
