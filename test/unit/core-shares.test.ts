@@ -193,6 +193,38 @@ describe("a child that wants more", () => {
   });
 });
 
+describe("children that hold what each other wants", () => {
+  const both = { money: { hard: 10 }, tokens: { hard: 10 } };
+  const give = { money: 5, tokens: 5 };
+  const started = () => beside([named("a", give), named("b", give)], { budget: both });
+
+  test("do not wait for one another: a person is asked for the first of it, and then for the other", () => {
+    const play = started();
+    seen(play, "a", { used: { money: 5, tokens: 2 }, short: { money: 5 } }, "waiting");
+    expect(play.review).toBeNull();
+    seen(play, "b", { used: { money: 2, tokens: 5 }, short: { tokens: 5 } }, "waiting");
+    expect(play.review).toMatchObject({ reason: "budget", evidence: { budget: "money", used: 7, promised: 3 } });
+    play.verb(raise("money", 20));
+    expect([shares(play, "a"), play.review]).toMatchObject([{ money: 10 }, null]);
+    play.looks("a", found("completed", { run: run(play, "a"), used: { money: 6, tokens: 2 }, revision: 9 }));
+    expect(shares(play, "b")).toEqual({ money: 5, tokens: 8 });
+  });
+
+  test("wait where the other one can be given what it wants, or has not heard of it yet", () => {
+    const play = beside([named("a", give), named("b", give)], { budget: { ...both, tokens: { hard: 11 } } });
+    seen(play, "a", { used: { money: 5, tokens: 2 }, short: { money: 5 } }, "waiting");
+    seen(play, "b", { used: { money: 2, tokens: 5 }, short: { tokens: 5 } }, "waiting");
+    expect([shares(play, "b"), play.review]).toEqual([{ money: 5, tokens: 6 }, null]);
+  });
+
+  test("of one budget, since what they started of their own rests, are not taken for at work", () => {
+    const play = beside([named("a", { money: 5 }), named("b", { money: 5 })], { budget: { money: { hard: 10 } } });
+    seen(play, "a", { used: { money: 5 }, short: { money: 5 } }, "waiting");
+    seen(play, "b", { used: { money: 2 }, short: { money: 5 } }, "waiting");
+    expect(play.review).toMatchObject({ reason: "budget", evidence: { used: 7, promised: 3 } });
+  });
+});
+
 describe("a call of the parent beside its children", () => {
   test("waits while what is left is promised to them, and goes on with what they leave", () => {
     const play = beside([named("a", { money: 10 }), call("b")], { budget: { money: { hard: 10 } } });

@@ -24,7 +24,7 @@ export function roomOf(draft: Draft, name: string): Room {
   const budget = budgetOf(draft, name);
   if (freeOf(draft, name) > 0) return "some";
   const isUsed = usedOf(draft.record, name, budget, draft.input.now) >= limitOf(budget);
-  if (!isUsed && holders(draft, name).some(isAtWork)) return "promised";
+  if (!isUsed && holders(draft, name).some((row) => isAtWork(draft, row))) return "promised";
   return budget.share !== undefined && (budget.hard === null || budget.share < budget.hard) ? "asks" : "none";
 }
 
@@ -63,8 +63,20 @@ function unusedOf({ shares, call, child }: Row, name: string): number {
 }
 
 /** As it was last seen; one that was not is begun. */
-function isAtWork({ child }: Row): boolean {
-  return child?.rests !== true;
+function isAtWork(draft: Draft, row: Row): boolean {
+  return row.child?.rests !== true && !isHeldUp(draft, row);
+}
+
+/** Does it wait for more of a budget of which nothing is free? It uses nothing meanwhile of what it was promised of others. */
+function isHeldUp(draft: Draft, row: Row): boolean {
+  return row.child?.status === "waiting" && wantedBy(row).some((name) => freeOf(draft, name) <= 0);
+}
+
+/** Of which budgets does its child want more than it was given? (One that has not heard of its share yet wants nothing.) */
+export function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
+  if (call.state !== "planned" || child?.short === undefined) return [];
+  const short = Object.entries(child.short);
+  return short.filter(([name, share]) => (shares[name] ?? 0) <= share).map(([name]) => name);
 }
 
 /**

@@ -18,7 +18,7 @@ import type { Amounts, Budget, InboxBody, InboxEntry, Row, RowChild, RunRecord, 
 import { parkUsedUp } from "./budget-limits.ts";
 import { addUse, isOverShare, put, unbounded, usedOf } from "./budgets.ts";
 import { isOnItsWay } from "./deadlines.ts";
-import { freeOf, heldUpBy, limitOf, roomOf } from "./room.ts";
+import { freeOf, heldUpBy, limitOf, roomOf, wantedBy } from "./room.ts";
 
 /** What a child is given at a time of a budget that its step does not name, as a part of its parent's limit. */
 const usualPart = 1 / 10;
@@ -64,13 +64,6 @@ export function shareOut(draft: Draft): void {
       giveMore(draft, rowAt(draft, seq), name);
     }
   }
-}
-
-/** Of which budgets does its child want more than it was given? (One that has not heard of its share yet wants nothing.) */
-function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
-  if (call.state !== "planned" || child?.short === undefined) return [];
-  const short = Object.entries(child.short);
-  return short.filter(([name, share]) => (shares[name] ?? 0) <= share).map(([name]) => name);
 }
 
 function giveMore(draft: Draft, row: Row, name: string): void {
