@@ -6,6 +6,7 @@
 
 import { countTime } from "./bounds/budgets.ts";
 import { waitsForRoom } from "./bounds/room.ts";
+import { isClear } from "./calls/clearance.ts";
 import { restsOnTools } from "./calls/tools.ts";
 import { waitsForIntent } from "./company/claims.ts";
 import { waitsInLine } from "./company/limits.ts";
@@ -63,7 +64,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (waitsInLine(draft)) return "limit";
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
-  if (draft.open.some((seq) => waitsForRoom(draft, rowAt(draft, seq)))) return "budget";
+  if (draft.open.some((seq) => isHeldByBudget(draft, rowAt(draft, seq)))) return "budget";
   if (draft.open.some((seq) => waitsForChild(rowAt(draft, seq)))) return "child";
   if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
@@ -71,6 +72,11 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;
   park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: [] });
   return null;
+}
+
+/** Would it be begun but for a budget? (What asks people, or rests on what does, waits for them first.) */
+function isHeldByBudget(draft: Draft, row: Row): boolean {
+  return isClear(draft, row, "action") && waitsForRoom(draft, row);
 }
 
 // ---- rollback

@@ -43,6 +43,8 @@ const namespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
 const faultPhaseMs = 60_000;
 const quietPhaseMs = 600_000;
+/** Where people and budgets are asked one after the other, up and down families. */
+const longQuietMs = 1_800_000;
 const respawnMs = 300;
 
 export const settings: EngineSettings = {
@@ -473,7 +475,7 @@ class Simulation {
   // ---- the operator, who can see the world
 
   async #comeToRest(): Promise<readonly string[]> {
-    const limit = this.#clock.monotonicMs() + quietPhaseMs;
+    const limit = this.#clock.monotonicMs() + (this.#people === null ? quietPhaseMs : longQuietMs);
     while (this.#clock.monotonicMs() < limit) {
       await this.#clock.advance(5_000);
       const restless = await this.#restless();
@@ -483,7 +485,7 @@ class Simulation {
     const left = await this.#restless();
     return left.map(
       (run) =>
-        `I11: ${run.record.id} is still ${run.record.status}: ${JSON.stringify(run.record.review ?? openRows(run))}`,
+        `I11: ${run.record.id} is still ${run.record.status} (${run.record.waitingFor}): ${JSON.stringify(run.record.review ?? openRows(run))}`,
     );
   }
 

@@ -6,7 +6,16 @@
  * Invariant: what is written down of a decision is what its sender was told, and no more.
  */
 import { type Client, connectedClient, type DecisionWord, type PendingApproval } from "../../src/client/index.ts";
-import type { Ids, Principal, RunRecord, RunRef, RunSummary, Store, WakeUps } from "../../src/core/index.ts";
+import {
+  hasEnded,
+  type Ids,
+  type Principal,
+  type RunRecord,
+  type RunRef,
+  type RunSummary,
+  type Store,
+  type WakeUps,
+} from "../../src/core/index.ts";
 import { RepriseError } from "../../src/errors.ts";
 import type { Saga } from "../../src/saga/index.ts";
 import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -81,12 +90,21 @@ export class Townspeople {
     const run = refOf(record);
     if (record.status === "paused") return await this.#control(run, "resume");
     if (record.waitingFor === "event") await this.#attempt("signal", () => this.#signal(record));
+    if (record.waitingFor === "budget" && (await this.#isOrphan(record))) {
+      await this.#client.run(run.id, { tenant }).cancel({ ...said });
+    }
     if (record.waitingFor !== "approval") return;
     for (const pending of await this.#client.run(run.id, run).approvals()) {
       const isWanted = this.#parts.random.chance(0.8);
       const word: DecisionWord = isWanted ? { is: "approve", reason: "fine" } : { is: "reject", reason: "no" };
       for (const as of voters) await this.#decide(pending, word, as);
     }
+  }
+
+  /** A person has closed its parent: nobody is left who would give it more. */
+  async #isOrphan({ parent }: RunRecord): Promise<boolean> {
+    const above = parent === null ? null : await this.#parts.store.read({ tenant, id: parent.run });
+    return above !== null && hasEnded(above.status);
   }
 
   async #now(happening: Happening): Promise<void> {

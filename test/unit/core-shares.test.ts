@@ -13,6 +13,7 @@ import {
 } from "../../src/core/index.ts";
 import { child, type Step, saga } from "../../src/saga/index.ts";
 import { notApplied, ok, Play, raise, refused } from "../support/play.ts";
+import { ann, approve, says } from "../support/play-approvals.ts";
 import { completed, failedClean, found } from "../support/play-children.ts";
 import { call, line, type PlayedOptions, played } from "../support/play-sagas.ts";
 
@@ -195,6 +196,38 @@ describe("a child that wants more", () => {
   });
 });
 
+describe("children that hold what each other wants", () => {
+  const both = { money: { hard: 10 }, tokens: { hard: 10 } };
+  const give = { money: 5, tokens: 5 };
+  const started = () => beside([named("a", give), named("b", give)], { budget: both });
+
+  test("do not wait for one another: a person is asked for the first of it, and then for the other", () => {
+    const play = started();
+    seen(play, "a", { used: { money: 5, tokens: 2 }, short: { money: 5 } }, "waiting");
+    expect(play.review).toBeNull();
+    seen(play, "b", { used: { money: 2, tokens: 5 }, short: { tokens: 5 } }, "waiting");
+    expect(play.review).toMatchObject({ reason: "budget", evidence: { budget: "money", used: 7, promised: 3 } });
+    play.verb(raise("money", 20));
+    expect([shares(play, "a"), play.review]).toMatchObject([{ money: 10 }, null]);
+    play.looks("a", found("completed", { run: run(play, "a"), used: { money: 6, tokens: 2 }, revision: 9 }));
+    expect(shares(play, "b")).toEqual({ money: 5, tokens: 8 });
+  });
+
+  test("wait where the other one can be given what it wants, or has not heard of it yet", () => {
+    const play = beside([named("a", give), named("b", give)], { budget: { ...both, tokens: { hard: 11 } } });
+    seen(play, "a", { used: { money: 5, tokens: 2 }, short: { money: 5 } }, "waiting");
+    seen(play, "b", { used: { money: 2, tokens: 5 }, short: { tokens: 5 } }, "waiting");
+    expect([shares(play, "b"), play.review]).toEqual([{ money: 5, tokens: 6 }, null]);
+  });
+
+  test("of one budget, since what they started of their own rests, are not taken for at work", () => {
+    const play = beside([named("a", { money: 5 }), named("b", { money: 5 })], { budget: { money: { hard: 10 } } });
+    seen(play, "a", { used: { money: 5 }, short: { money: 5 } }, "waiting");
+    seen(play, "b", { used: { money: 2 }, short: { money: 5 } }, "waiting");
+    expect(play.review).toMatchObject({ reason: "budget", evidence: { used: 7, promised: 3 } });
+  });
+});
+
 describe("a call of the parent beside its children", () => {
   test("waits while what is left is promised to them, and goes on with what they leave", () => {
     const play = beside([named("a", { money: 10 }), call("b")], { budget: { money: { hard: 10 } } });
@@ -255,6 +288,20 @@ describe("a run that has a share", () => {
     expect(play.flying()).toEqual(["b"]);
     expect(play.run.record.budgets["money"]).toEqual({ used: 5, soft: null, hard: null, warned: false, share: 8 });
     expect(word(play, play.run.record)).toBeNull();
+  });
+
+  test("and asks people waits for them, as nobody else goes on by itself, and for its budget when they have let it go", () => {
+    const asking = [call("a"), call("b", { approve: {} })];
+    const play = below({ money: 5 }, {}, asking);
+    play.spend("a", { money: 5 });
+    play.answer("a", ok());
+    expect([play.status, play.run.record.waitingFor, play.run.record.asks]).toEqual(["waiting", "approval", [2]]);
+    expect(seenAs(play.run.record)).toMatchObject({ rests: true });
+    says(play, "b", ann, approve());
+    expect([play.flying(), play.run.record.waitingFor]).toEqual([[], "budget"]);
+    expect(seenAs(play.run.record)).toMatchObject({ short: { money: 5 } });
+    share(play, { money: 8 });
+    expect(play.flying()).toEqual(["b"]);
   });
 
   test("and a limit of its own stops at that, which is a person's, and beyond its share once more", () => {

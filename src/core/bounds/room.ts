@@ -9,7 +9,7 @@
  */
 import { type Draft, rowAt } from "../draft.ts";
 import { isFinal } from "../rows.ts";
-import type { Budget, Row } from "../run/index.ts";
+import type { Budget, Row, Shares } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 import { counterOf, usedOf } from "./budgets.ts";
 
@@ -24,7 +24,7 @@ export function roomOf(draft: Draft, name: string): Room {
   const budget = budgetOf(draft, name);
   if (freeOf(draft, name) > 0) return "some";
   const isUsed = usedOf(draft.record, name, budget, draft.input.now) >= limitOf(budget);
-  if (!isUsed && holders(draft, name).some(isAtWork)) return "promised";
+  if (!isUsed && holders(draft, name).some((row) => isAtWork(draft, row))) return "promised";
   return budget.share !== undefined && (budget.hard === null || budget.share < budget.hard) ? "asks" : "none";
 }
 
@@ -63,8 +63,26 @@ function unusedOf({ shares, call, child }: Row, name: string): number {
 }
 
 /** As it was last seen; one that was not is begun. */
-function isAtWork({ child }: Row): boolean {
-  return child?.rests !== true;
+function isAtWork(draft: Draft, row: Row): boolean {
+  return row.child?.rests !== true && !isHeldUp(draft, row);
+}
+
+/** Does it wait for more of a budget of which nothing is free? It uses nothing meanwhile of what it was promised of others. */
+function isHeldUp(draft: Draft, row: Row): boolean {
+  return row.child?.status === "waiting" && wantedBy(row).some((name) => freeOf(draft, name) <= 0);
+}
+
+/** Of which budgets does its child want more than it was given? (One that has not heard of its share yet wants nothing.) */
+export function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
+  if (call.state !== "planned" || child?.short === undefined) return [];
+  const short = Object.entries(child.short);
+  return short.filter(([name, share]) => given(shares, name) <= share).map(([name]) => name);
+}
+
+/** What of a budget was given to a child, that is short of it. */
+export function given(shares: Shares, name: string): number {
+  // It is short of nothing but what it was given a share of.
+  return shares[name] as number;
 }
 
 /**

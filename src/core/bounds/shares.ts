@@ -18,7 +18,7 @@ import type { Amounts, Budget, InboxBody, InboxEntry, Row, RowChild, RunRecord, 
 import { parkUsedUp } from "./budget-limits.ts";
 import { addUse, isOverShare, put, unbounded, usedOf } from "./budgets.ts";
 import { isOnItsWay } from "./deadlines.ts";
-import { freeOf, heldUpBy, limitOf, roomOf } from "./room.ts";
+import { freeOf, given, heldUpBy, limitOf, roomOf, wantedBy } from "./room.ts";
 
 /** What a child is given at a time of a budget that its step does not name, as a part of its parent's limit. */
 const usualPart = 1 / 10;
@@ -68,13 +68,6 @@ export function shareOut(draft: Draft): void {
   }
 }
 
-/** Of which budgets does its child want more than it was given? (One that has not heard of its share yet wants nothing.) */
-function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
-  if (call.state !== "planned" || child?.short === undefined) return [];
-  const short = Object.entries(child.short);
-  return short.filter(([name, share]) => given(shares, name) <= share).map(([name]) => name);
-}
-
 function giveMore(draft: Draft, row: Row, name: string): void {
   const room = roomOf(draft, name);
   if (room === "none") return askForChild(draft, row, name);
@@ -84,11 +77,6 @@ function giveMore(draft: Draft, row: Row, name: string): void {
   patchRow(draft, seq, { shares: { ...shares, [name]: share } });
   tell(draft, row, name, share);
   patchCall(draft, { seq, side: "action" }, { nextAt: draft.input.now });
-}
-
-function given(shares: Shares, name: string): number {
-  // It is short of nothing but what it was given a share of.
-  return shares[name] as number;
 }
 
 /** Counted from when the child was started. */
