@@ -11,14 +11,13 @@ import type { Size } from "./sizes.ts";
 import { percentile } from "./stats.ts";
 import type { Subject } from "./subject.ts";
 import type { Place } from "./subjects/contestant.ts";
+import { makeTimedRuns } from "./timed-runs.ts";
 
 /** New runs are started this often. */
 const startEveryMs = 25;
-/** Made to wait at once: their timers are as late as making them takes, so not too many. */
-const batch = 5_000;
-const warmUpRuns = 1_000;
-/** The first timer falls due when so many times as many runs could have been made. */
-const leadOfRuns = 4;
+const warmUpRuns = 200;
+/** So much time there is for making a run, and at least as much altogether. */
+const makingMs = { each: 2, least: 3_000 } as const;
 /** Ids above those of the timers. */
 const firstStart = 100_000_000;
 /** Nobody waits longer for the last timer. */
@@ -36,18 +35,27 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
   const [worker, client] = [await lab.subject("reprise"), await lab.subject("reprise")];
   const scene = { server, worker, client, place: { url: server.url, namespace: "bench", concurrency } };
   const starts = Math.max(20, Math.ceil(size.timersMs / startEveryMs / 4));
-  const msPerRun = await warmUp(scene);
+  await warmUp(scene);
   await worker.order("serve", scene.place);
   const quiet = await startsBeside(scene, firstStart, starts);
   await worker.order("rest", scene.place);
 
-  const firstAt = Date.now() + leadOfRuns * msPerRun * size.timers;
-  await makeWait(scene, size, firstAt);
+  const paced = {
+    firstAt: Date.now() + makingMs.least + makingMs.each * size.timers,
+    everyMs: size.timersMs / size.timers,
+  };
+  await makeTimedRuns(scene.place, size.timers, paced);
+  if (Date.now() > paced.firstAt) throw new Error("the runs could not be made before the first was due");
   const emptyBytes = await server.usedBytes();
   await worker.order("serve", scene.place);
-  await sleep(firstAt - Date.now());
+  await sleep(paced.firstAt - Date.now());
   const crowded = await startsUntilFired(scene, size.timers, firstStart + starts);
-  const { times: late, rssMb } = await worker.order("lateness", scene.place);
+  const { times: late, rssMb } = await worker.order("lateness", scene.place, {
+    saga: "timed",
+    count: size.timers,
+    from: 0,
+    paced,
+  });
 
   const fired = firedTimers(worker);
   return {
@@ -67,24 +75,11 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
   };
 }
 
-/** A process that has not worked yet is slow at first. Answers what a run takes it. */
-async function warmUp({ worker, place }: Scene): Promise<number> {
+/** A process that has not worked yet is slow at first. */
+async function warmUp({ worker, place }: Scene): Promise<void> {
   const load = { saga: "held", count: warmUpRuns, from: 2 * firstStart } as const;
-  const began = Date.now();
   await worker.order("fill", place, load);
   await worker.order("drain", place, load);
-  return (Date.now() - began) / warmUpRuns;
-}
-
-async function makeWait({ worker, place }: Scene, size: Size, firstAt: number): Promise<void> {
-  const everyMs = size.timersMs / size.timers;
-  for (let from = 0; from < size.timers; from += batch) {
-    const paced = { firstAt: firstAt + from * everyMs, everyMs };
-    const load = { saga: "timed", count: Math.min(batch, size.timers - from), from, paced } as const;
-    await worker.order("fill", place, load);
-    await worker.order("drain", place, load);
-  }
-  if (Date.now() > firstAt) throw new Error(`${size.timers} runs could not be made to wait before the first was due`);
 }
 
 /** Ms from the start of each to its first step. */

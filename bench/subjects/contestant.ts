@@ -16,13 +16,18 @@ export interface Place {
  */
 export type SagaName = "order" | "failing" | "long" | "waiting" | "held" | "timed";
 
+/** One every so often, from a time on (ms since 1970; `pace` starts at once). */
+export interface Paced {
+  readonly firstAt: number;
+  readonly everyMs: number;
+}
+
 export interface Load {
   readonly saga: SagaName;
   readonly count: number;
   /** Number of the first one. */
   readonly from: number;
-  /** One every so often: `fill` has the first timer fall due then (by the machine's clock), `pace` starts at once. */
-  readonly paced?: { readonly firstAt: number; readonly everyMs: number };
+  readonly paced?: Paced;
 }
 
 export interface Contestant {
@@ -36,6 +41,6 @@ export interface Contestant {
   serve(place: Place, hold: boolean): Promise<() => Promise<void>>;
   /** Starts sagas at a steady rate: when each start was asked for, by the machine's monotonic clock. */
   pace?(place: Place, load: Load): Promise<readonly number[]>;
-  /** By how much each timer that fired while it served was late by Redis time, in ms. */
-  lateness?(): readonly number[];
+  /** By how much each timer that fired in this process was late, in ms by Redis time. */
+  lateness?(paced: Paced): readonly number[];
 }

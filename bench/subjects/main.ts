@@ -60,7 +60,7 @@ async function carryOut(contestant: Contestant, { what, place, load, hold }: Ord
     case "pace":
       return { times: (await contestant.pace?.(place, load)) ?? [], after: nothing };
     case "lateness":
-      return { times: contestant.lateness?.() ?? [], after: nothing };
+      return { times: (load.paced && contestant.lateness?.(load.paced)) ?? [], after: nothing };
   }
 }
 

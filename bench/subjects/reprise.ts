@@ -5,7 +5,7 @@ import type { Contestant, Load, Place } from "./contestant.ts";
 import type { Entered } from "./orders.ts";
 import { allSagas, type Services, sagas } from "./sagas.ts";
 import { timers } from "./timers.ts";
-import { type OrderInput, orderInput } from "./work.ts";
+import { orderInput } from "./work.ts";
 
 const batch = 10_000;
 
@@ -25,18 +25,10 @@ function complain(fact: Fact): void {
   if (fact.fact === "trouble") console.error(`${fact.where}: ${fact.message}`);
 }
 
-function inputOf(number: number, from: number, paced: Load["paced"]): OrderInput {
-  const input = orderInput(number);
-  if (paced === undefined) return input;
-  const dueAt = paced.firstAt + (number - from) * paced.everyMs;
-  return { ...input, waitMs: Math.max(0, Math.round(dueAt - Date.now())) };
-}
-
-async function fill(place: Place, { saga, count, from, paced }: Load): Promise<void> {
+async function fill(place: Place, { saga, count, from }: Load): Promise<void> {
   const client = clientAt(place);
   for (let at = from; at < from + count; at += batch) {
-    const size = Math.min(batch, from + count - at);
-    const inputs = Array.from({ length: size }, (_, index) => inputOf(at + index, from, paced));
+    const inputs = Array.from({ length: Math.min(batch, from + count - at) }, (_, index) => orderInput(at + index));
     const starts = inputs.map((input) => ({ id: input.id, input }));
     await client.startMany(sagas[saga], starts);
   }
@@ -49,7 +41,6 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
   await new Promise<void>((resolve, reject) => {
     worker = workerAt(place, { entered: () => undefined, hold: false }, (fact) => {
       complain(fact);
-      timers.hear(fact);
       if (fact.fact !== "committed" || !over.includes(fact.record.status)) return;
       ended += 1;
       if (ended === count) resolve();
@@ -104,4 +95,4 @@ function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-export const reprise: Contestant = { fill, drain, alone, serve, pace, lateness: () => timers.lateness };
+export const reprise: Contestant = { fill, drain, alone, serve, pace, lateness: (paced) => timers.lateness(paced) };

@@ -1,17 +1,21 @@
-/** What the commits of this process say of timers: when each was to fire, and when it did, by Redis time. */
+/** When timers are due, and when the commits of this process say that they fired, by Redis time. */
 import type { Fact } from "reprise";
+import type { Paced } from "./contestant.ts";
 
-/** Run -> when its timer is due. */
-const due = new Map<string, number>();
+/** When the timer of a run is due. */
+export function dueAt({ firstAt, everyMs }: Paced, number: number): number {
+  return Math.round(firstAt + number * everyMs);
+}
+
+const fired: { readonly run: string; readonly at: number }[] = [];
 
 export const timers = {
-  lateness: [] as number[],
   hear(fact: Fact): void {
-    if (fact.fact !== "committed") return;
-    const { run, record, entry } = fact;
-    const at = due.get(run.id);
-    if (at !== undefined && entry.taken.some((taken) => taken.what === "timer")) this.lateness.push(entry.at - at);
-    const [timer] = record.timers;
-    if (timer !== undefined) due.set(run.id, timer.at);
+    if (fact.fact !== "committed" || !fact.entry.taken.some((taken) => taken.what === "timer")) return;
+    fired.push({ run: fact.run.id, at: fact.entry.at });
+  },
+  /** By how much each was late that fired. */
+  lateness(paced: Paced): readonly number[] {
+    return fired.map(({ run, at }) => at - dueAt(paced, Number(run.slice(2))));
   },
 };
