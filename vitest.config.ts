@@ -26,7 +26,8 @@ const together = { isolate: false, pool: "threads" } as const;
 function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
   const include = ["test/integration/**/*.test.ts"];
-  const exclude = ["test/integration/bench.test.ts"]; // it brings its own servers
+  // One brings its own servers; what the other is about is refused before any server is asked.
+  const exclude = ["test/integration/bench.test.ts", "test/integration/client-faults.test.ts"];
   return project(`integration-cluster-${shards}`, {
     include,
     exclude,

@@ -1,6 +1,6 @@
 /** Owns: importing the modules of a user's project, TypeScript too, and saying why one cannot be. */
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { RepriseError } from "../errors.ts";
 import { isSaga, type Saga } from "../saga/index.ts";
@@ -10,27 +10,44 @@ export type Exported = Readonly<Record<string, unknown>>;
 
 export async function importModule(file: string): Promise<Exported> {
   const url = pathToFileURL(resolve(file)).href;
+  const isTypeScript = /\.[cm]?tsx?$/.test(file);
+  return isTypeScript && !readsTypeScript() ? await importByTsx(url) : await import(url);
+}
+
+/** By itself, or because it was started with a loader that does. Asked before: an import that has failed is not tried again. */
+function readsTypeScript(): boolean {
+  return Boolean(Reflect.get(process.features, "typescript")) || process.execArgv.join(" ").includes("tsx");
+}
+
+/**
+ * This Node does not read TypeScript; the user's project usually has tsx, which does. The module shares our copies of `reprise` and
+ * XState where they are the project's: what is known by identity (a combined guard) is known again.
+ */
+async function importByTsx(url: string): Promise<Exported> {
+  // The shape is that of tsx's own declarations; it is not a dependency of ours.
+  const tsx = (await import(tsxApi())) as { register(): () => Promise<void> };
+  const unregister = tsx.register();
   try {
     return await import(url);
-  } catch (error) {
-    if (codeOf(error) !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
-    return await importByTsx(url);
+  } finally {
+    await unregister();
   }
 }
 
-/** This Node does not read TypeScript; the user's project usually has tsx, which does. */
-async function importByTsx(url: string): Promise<Exported> {
-  let found: string;
+/** Where the project's tsx says its API is for `import`; what it has for `require` cannot import modules. */
+function tsxApi(): string {
+  const project = createRequire(join(process.cwd(), "package.json"));
   try {
-    found = createRequire(join(process.cwd(), "package.json")).resolve("tsx/esm/api");
+    const file = project.resolve("tsx/package.json");
+    const { exports } = project(file) as { readonly exports: { readonly "./esm/api": TsxDoor } };
+    return pathToFileURL(join(dirname(file), exports["./esm/api"].import.default)).href;
   } catch {
     throw new Error("this Node does not read TypeScript: `npm install --save-dev tsx`, or name the compiled file");
   }
-  // The shape is that of tsx's own declarations; it is not a dependency of ours.
-  const tsx = (await import(pathToFileURL(found).href)) as {
-    tsImport(specifier: string, parent: string): Promise<Exported>;
-  };
-  return await tsx.tsImport(url, import.meta.url);
+}
+
+interface TsxDoor {
+  readonly import: { readonly default: string };
 }
 
 /** The sagas that a module exports, one by one or in lists. */

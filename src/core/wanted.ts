@@ -6,6 +6,7 @@
 
 import { timeBudgetTime } from "./bounds/budget-limits.ts";
 import { deadlineTime, overdueTime } from "./bounds/deadlines.ts";
+import { askAgainTime } from "./bounds/shares.ts";
 import { isClear, mayGrant } from "./calls/clearance.ts";
 import { moveTime } from "./change/migrate.ts";
 import { claimTime, wordTime } from "./company/claims.ts";
@@ -129,5 +130,5 @@ function addForward(draft: Draft, times: Times): void {
   if (awaitsTurn(draft)) return;
   if (snapshot === null) times.turns = Math.min(times.turns, startAt);
   if (!paused) for (const timer of timers) times.turns = Math.min(times.turns, timer.at);
-  times.turns = Math.min(times.turns, deadlineTime(draft), timeBudgetTime(draft));
+  times.turns = Math.min(times.turns, deadlineTime(draft), timeBudgetTime(draft), askAgainTime(draft));
 }

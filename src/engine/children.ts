@@ -19,6 +19,7 @@ import {
   shareFor,
   startChild,
   structureHashOf,
+  wordToOrphan,
   wordToParent,
 } from "../core/index.ts";
 import { type SagaSpec, type StepSpec, sagaOf } from "../saga/index.ts";
@@ -123,6 +124,15 @@ function foreign({ parent, row }: ChildCall): ChildSeen {
 /** A run has moved: its parent hears of it, where it is one that waits for such news. A word that is lost costs time only. */
 export async function tellParent(context: EngineContext, before: RunRecord, after: RunRecord): Promise<void> {
   const word = wordToParent(before, after);
+  if (word === null) return;
+  const sent = await untilAnswered(context, "child", () => context.store.send(word));
+  if (sent?.answer.answer === "OK") await wake(context, sent.answer.wake);
+  if (sent?.answer.answer === "ENDED" || sent?.answer.answer === "ABSENT") await tellOrphan(context, after);
+}
+
+/** Nobody gives it more: it asks a person. */
+async function tellOrphan(context: EngineContext, child: RunRecord): Promise<void> {
+  const word = wordToOrphan(child);
   if (word === null) return;
   const sent = await untilAnswered(context, "child", () => context.store.send(word));
   if (sent?.answer.answer === "OK") await wake(context, sent.answer.wake);

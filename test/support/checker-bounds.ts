@@ -35,10 +35,13 @@ function checkBudgets({ saga, record, log }: Book, say: Complain): void {
   for (const [name, { hard }] of Object.entries(saga?.budgets?.({ input: record.input }) ?? {})) {
     if (hard !== null && !byThemselves.has(name)) limits.set(name, { used: 0, hard });
   }
+  // To look at a run that was started uses nothing.
+  const started = new Set<number>();
   for (const { revision, to, taken } of log) {
     for (const each of taken) {
       if (each.what === "budget") note(limits.get(each.name), each);
-      if (each.what !== "sent" || to === "unwinding") continue;
+      if (each.what === "child") started.add(each.seq);
+      if (each.what !== "sent" || to === "unwinding" || started.has(each.seq)) continue;
       for (const [name, { used, hard }] of limits)
         if (used >= hard) say("B1", `revision ${revision} begins row ${each.seq} with ${used} of ${hard} ${name} used`);
     }

@@ -93,6 +93,22 @@ export const bank = {
 };
 `;
 
+/** What ran before the deploy, and runs after it: both versions of the order, one run of the first. */
+const orderWorker = `
+import { createClient, createWorker } from "reprise";
+import { order1, order2 } from "./order.ts";
+const redis = process.env["REDIS_URL"];
+const sagas = process.env["SERVE"] === "both" ? [order1, order2] : [order1];
+const worker = createWorker({ redis, sagas });
+await worker.start();
+process.once("SIGTERM", () => void worker.stop().then(() => process.exit(0)));
+const client = createClient({ redis, sagas });
+const run = await client.start(order1, { sku: "mug" }, { id: "o-1" });
+while ((await run.get()).status !== "waiting") await new Promise((resolve) => setTimeout(resolve, 50));
+await client.close();
+console.log("ready");
+`;
+
 export const pages = {
   readme: { path: "README.md", programs: ["order.ts", "worker.ts", "app.ts"], others: { "services.ts": services } },
   idempotency: { path: "docs/idempotency.md", programs: ["charges.ts"], others: { "bank.ts": bank } },
@@ -108,6 +124,11 @@ export const pages = {
   time: { path: "docs/time.md", programs: ["time.ts"], others: {} },
   children: { path: "docs/children.md", programs: ["children.ts"], others: {} },
   bounds: { path: "docs/bounds.md", programs: ["bounds.ts"], others: {} },
+  versions: {
+    path: "docs/versions.md",
+    programs: ["order.ts", "move.ts"],
+    others: { "worker.ts": orderWorker },
+  },
   testing: { path: "docs/testing.md", programs: ["proof.ts"], others: {} },
 } as const;
 

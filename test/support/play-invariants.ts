@@ -205,9 +205,7 @@ function isSettled({ call, undo, step }: Row, machine: DecideInput["machine"]): 
 
 function isLost({ run, then, wanted }: Decision): boolean {
   if (then === "hold" || wanted !== null) return false;
-  const { status, waitingFor, budgets } = run.record;
-  // Its parent looks at it, and sees that.
-  if (waitingFor === "budget" && Object.values(budgets).some(({ short }) => short === true)) return false;
+  const { status, waitingFor } = run.record;
   if (hasEnded(status) || status === "needs_review" || status === "paused") return false;
   return !(status === "waiting" && (waitingFor === "event" || waitingFor === "approval"));
 }

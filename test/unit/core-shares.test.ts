@@ -8,6 +8,7 @@ import {
   seenAs,
   shareFor,
   startChild,
+  wordToOrphan,
   wordToParent,
 } from "../../src/core/index.ts";
 import { child, type Step, saga } from "../../src/saga/index.ts";
@@ -245,7 +246,7 @@ describe("a run that has a share", () => {
     const before = play.run.record;
     play.answer("a", ok());
     expect([play.flying(), play.status, play.run.record.waitingFor]).toEqual([[], "waiting", "budget"]);
-    expect(play.run.record.budgets["money"]).toMatchObject({ used: 5, share: 5, short: true });
+    expect(play.run.record.budgets["money"]).toMatchObject({ used: 5, share: 5, short: expect.any(Number) });
     expect(word(play, before)).toMatchObject({ run: { id: "p1" }, body: { type: "child", seq: 1, run: "p1.1" } });
     expect(seenAs(play.run.record)).toMatchObject({ status: "waiting", used: { money: 5 }, short: { money: 5 } });
     share(play, { money: 5, other: 9 });
@@ -265,7 +266,7 @@ describe("a run that has a share", () => {
     expect(play.flying()).toEqual(["b"]);
     play.spend("b", { money: 9 });
     expect(isOverShareOf(play.run.record, { money: 1 })).toBe(true);
-    expect(play.run.record.budgets["money"]).toMatchObject({ short: true });
+    expect(play.run.record.budgets["money"]).toMatchObject({ short: expect.any(Number) });
     play.answer("b", ok());
     expect(play.run.record.status).toBe("completed");
   });
@@ -274,7 +275,11 @@ describe("a run that has a share", () => {
     const play = below({ money: 5, tokens: 2, steps: null }, { budget: { money: { hard: 5 } } });
     play.spend("a", { money: 6, tokens: 3 });
     const { budgets } = play.run.record;
-    expect([budgets["money"]?.short, budgets["tokens"]?.short, budgets["steps"]?.used]).toEqual([undefined, true, 1]);
+    expect([budgets["money"]?.short, budgets["tokens"]?.short, budgets["steps"]?.used]).toEqual([
+      undefined,
+      play.now,
+      1,
+    ]);
     play.answer("a", notApplied({ retryAfterMs: 60_000 }));
     expect(play.run.record.budgets["tokens"]?.short).toBeUndefined();
   });
@@ -287,7 +292,7 @@ describe("a run that has a share", () => {
     expect([play.status, play.run.record.waitingFor, play.run.record.budgets["time"]?.short]).toEqual([
       "waiting",
       "budget",
-      true,
+      play.now,
     ]);
     share(play, { time: 60_000 });
     expect(play.flying()).toEqual(["b"]);
@@ -298,7 +303,7 @@ describe("a run that has a share", () => {
     const play = below({ money: 4 }, {}, [named("a", { money: 4 })]);
     expect(shares(play, "a")).toEqual({ money: 4 });
     seen(play, "a", { run: "p1.1.1", used: { money: 4 }, short: { money: 4 } });
-    expect([play.status, play.review, play.run.record.budgets["money"]?.short]).toEqual(["waiting", null, true]);
+    expect([play.status, play.review, play.run.record.budgets["money"]?.short]).toEqual(["waiting", null, play.now]);
     share(play, { money: 6 });
     expect([shares(play, "a"), play.flying()]).toEqual([{ money: 6 }, ["a"]]);
   });
@@ -311,7 +316,7 @@ describe("a run that has a share", () => {
     expect(play.run.record.budgets["money"]?.short).toBeUndefined();
     expect(seenAs(play.run.record)).toMatchObject({ status: "paused", rests: true });
     play.resume();
-    expect(play.run.record.budgets["money"]?.short).toBe(true);
+    expect(play.run.record.budgets["money"]?.short).toBe(play.now);
     play.cancel();
     expect(play.run.record.budgets["money"]?.short).toBeUndefined();
     expect(play.flying()).toEqual(["undo a"]);
@@ -319,6 +324,25 @@ describe("a run that has a share", () => {
     failing.spend("a", { money: 9 });
     failing.answer("a", refused());
     expect(failing.status).toBe("failed");
+  });
+
+  test("asks again every minute, and where its parent has ended it asks a person", () => {
+    const play = below({ money: 5 });
+    play.spend("a", { money: 5 });
+    play.answer("a", ok());
+    const before = play.run.record;
+    expect(wordToOrphan(before)).toMatchObject({ run: { id: "p1.1" }, body: { type: "share", shares: null } });
+    play.advance(60_000);
+    expect(play.run.record.budgets["money"]?.short).toBe(play.now);
+    expect(word(play, before)).not.toBeNull();
+    play.send("share:none", { type: "share", shares: null });
+    expect(play.review).toMatchObject({ reason: "budget", evidence: { used: 5, hard: 5 } });
+    expect(wordToOrphan(play.run.record)).toBeNull();
+    play.verb(raise("money", 9));
+    expect(play.flying()).toEqual(["b"]);
+    const mixed = below({ money: 5, steps: null });
+    mixed.send("share:none", { type: "share", shares: null });
+    expect(mixed.run.record.budgets).toMatchObject({ money: { hard: 5 }, steps: { hard: null } });
   });
 
   test("rests where it waits for what comes from outside", () => {

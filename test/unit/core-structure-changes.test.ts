@@ -114,6 +114,14 @@ test("what has no words of its own is told as it stands", () => {
   ]);
 });
 
+test("what was called in another state than the one that hears of it is told by its id", () => {
+  const mine = registrationOf(order({ states: usual }));
+  const { root, ...rest } = JSON.parse(mine.structure);
+  const transitions = [{ event: "xstate.done.actor.elsewhere", targets: ["order.done"] }];
+  const heard = { ...mine, structure: JSON.stringify({ ...rest, root: { ...root, transitions } }) };
+  expect(structureChanges(mine, heard)).toEqual(["state order, when elsewhere is done is new (to order.done)"]);
+});
+
 test("many lines, and many differences of one schema, are cut", () => {
   const states = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`s${at}`, { on: { PAID: "done" } }]));
   const lines = changes({ states: usual }, { states: { ...usual, ...states } });

@@ -9,7 +9,7 @@
  *
  * Invariants: H1 what was given never exceeds the limit. H2 a share only grows, so it may be told twice, late and in any order.
  * H3 what a child has used is counted in the commit that keeps how it was seen: once. H4 a child's own limits are its own: only a
- * person raises them, and no share does. H5 a detached child is bounded by itself alone, and counted nowhere else.
+ * person raises them, and no share does; where its parent has ended, what it was given has become one of them. H5 a detached child is bounded by itself alone, and counted nowhere else.
  */
 import { isClear } from "../calls/clearance.ts";
 import { consume, type Draft, note, patchCall, patchRow, rowAt, stepOf } from "../draft.ts";
@@ -25,6 +25,8 @@ const usualPart = 1 / 10;
 
 /** Names that a run counts for its children, beside its own; more are left to the child's own record. */
 const maxNames = 50;
+
+const askAgainMs = 60_000;
 
 // ---- the parent gives
 
@@ -128,7 +130,7 @@ export function withShares(own: RunRecord["budgets"], shares: Shares | undefined
 export function reportOf({ budgets }: RunRecord): Pick<RowChild, "used" | "short"> {
   const entries = Object.entries(budgets);
   const used = entries.flatMap(([name, budget]) => (name === "time" || budget.used === 0 ? [] : [[name, budget.used]]));
-  const short = entries.flatMap(([name, budget]) => (budget.short === true ? [[name, budget.share]] : []));
+  const short = entries.flatMap(([name, budget]) => (budget.short === undefined ? [] : [[name, budget.share]]));
   return {
     ...(used.length === 0 ? {} : { used: Object.fromEntries(used) as Amounts }),
     ...(short.length === 0 ? {} : { short: Object.fromEntries(short) as Amounts }),
@@ -148,6 +150,7 @@ function isMore(share: number | null, known: Budget | undefined): boolean {
 /** Its parent says what it may use. */
 export function takeShares(draft: Draft, entry: InboxEntry, { shares }: Extract<InboxBody, { type: "share" }>): void {
   consume(draft, entry);
+  if (shares === null) return becomeOwn(draft);
   for (const [name, share] of Object.entries(shares)) {
     const budget = draft.record.budgets[name];
     if (budget?.share === undefined || share <= budget.share) continue;
@@ -156,18 +159,37 @@ export function takeShares(draft: Draft, entry: InboxEntry, { shares }: Extract<
   }
 }
 
+/** Its parent is over: what it was given is its own limit from now on, which a person may raise. */
+function becomeOwn(draft: Draft): void {
+  for (const [name, budget] of Object.entries(draft.record.budgets)) {
+    if (budget.share === undefined) continue;
+    const { share: _, short: __, ...own } = budget;
+    put(draft, name, { ...own, hard: limitOf(budget) });
+  }
+}
+
+/** When it asks again, lest it was not heard, or nobody is there to hear it any more. */
+export function askAgainTime({ record }: Draft): number {
+  const asked = Object.values(record.budgets).flatMap(({ short }) => (short === undefined ? [] : [short]));
+  return Math.min(...asked) + askAgainMs;
+}
+
 /** Says of which budgets the run wants more than its share, as long as it does. */
 export function askForMore(draft: Draft): void {
   const shared = Object.entries(draft.record.budgets).filter(([, { share }]) => share !== undefined);
   if (shared.length === 0) return;
   const wanted = isOnItsWay(draft) ? wantedNames(draft) : new Set<string>();
   for (const [name, budget] of shared) {
+    const { short: askedAt, ...rest } = budget;
     const isShort = wanted.has(name);
-    if (isShort === (budget.short === true)) continue;
-    const { short: _, ...rest } = budget;
-    put(draft, name, isShort ? { ...rest, short: true } : rest);
+    if (isShort ? !isToAsk(draft, askedAt) : askedAt === undefined) continue;
+    put(draft, name, isShort ? { ...rest, short: draft.input.now } : rest);
     draft.writes += 1;
   }
+}
+
+function isToAsk({ input }: Draft, askedAt: number | undefined): boolean {
+  return askedAt === undefined || askedAt + askAgainMs <= input.now;
 }
 
 /** By calls that are held up, by an action that has used more than was given, and by children of its own. */

@@ -68,8 +68,8 @@ function namesake(before: Json | undefined, item: Json | undefined): Json | unde
   return Array.isArray(before) && name !== undefined ? before.find((each) => nameOf(each) === name) : undefined;
 }
 
+/** A delta goes deeper only where there is an object, or a list, on both sides. */
 function partOf(whole: Json | undefined, at: string | number): Json | undefined {
-  if (typeof whole !== "object" || whole === null) return undefined;
   return (whole as { readonly [key: string | number]: Json })[at];
 }
 

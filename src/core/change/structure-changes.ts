@@ -162,13 +162,18 @@ function wordOf(value: unknown): string {
 /** Of what is in both; what is gone or new was told by the structure. An older process registered none. */
 function changesOfSchemas(before: Registered, after: Registered): readonly string[] {
   if (before.schemas === "" || after.schemas === "" || before.schemas === after.schemas) return [];
-  const [old, now] = [before.schemas, after.schemas].map((text) => JSON.parse(text) as Readonly<Record<string, Json>>);
-  return Object.entries(old ?? {}).flatMap(([name, schema]) => {
-    const other = now?.[name];
+  const now = schemasIn(after);
+  return Object.entries(schemasIn(before)).flatMap(([name, schema]) => {
+    const other = now[name];
     const found = other === undefined ? [] : differencesOf(schema, other);
     if (found.length === 0) return [];
     const more = found.length > maxOfSchema ? `; and ${found.length - maxOfSchema} more` : "";
     const shown = found.slice(0, maxOfSchema).map((each) => each.replace(/\bproperties\./g, ""));
     return [`schema of ${name}: ${shown.join("; ")}${more}`];
   });
+}
+
+/** As `schemasOf` made them. */
+function schemasIn({ schemas }: Registered): Readonly<Record<string, Json>> {
+  return JSON.parse(schemas) as Readonly<Record<string, Json>>;
 }

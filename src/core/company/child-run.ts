@@ -73,8 +73,16 @@ function isNews(before: RunRecord, after: RunRecord): boolean {
 
 function wantsMore(before: RunRecord, after: RunRecord): boolean {
   return Object.entries(after.budgets).some(
-    ([name, { short }]) => short === true && before.budgets[name]?.short !== true,
+    ([name, { short }]) => short !== undefined && before.budgets[name]?.short !== short,
   );
+}
+
+/** What a child that wants more is told where its parent has ended; `null`: it wants nothing. */
+export function wordToOrphan(child: RunRecord): SendCommand | null {
+  if (Object.values(child.budgets).every(({ short }) => short === undefined)) return null;
+  const { tenant, id } = child;
+  const by = `run ${id}`;
+  return { run: { tenant, id }, slot: "share:none", commandId: by, by, body: { type: "share", shares: null } };
 }
 
 /** A child as its parent sees it. */

@@ -79,6 +79,6 @@ export interface Budget {
   readonly warned: boolean;
   /** What its parent lets it use; absent: its parent bounds it in nothing here, or it has none. Only grows. */
   readonly share?: number;
-  /** It waits for its parent to give it more. */
-  readonly short?: true;
+  /** It waits for its parent to give it more, and has asked for that at this time. */
+  readonly short?: number;
 }

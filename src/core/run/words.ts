@@ -67,8 +67,8 @@ export type InboxBody =
     }
   /** A run that a row has started has moved; its own record says how. */
   | { readonly type: "child"; readonly seq: number; readonly run: string }
-  /** What the run may use in all of the budgets of the run that has started it. */
-  | { readonly type: "share"; readonly shares: Amounts }
+  /** What the run may use in all of the budgets of the run that has started it; `null`: that has ended, and gives no more. */
+  | { readonly type: "share"; readonly shares: Amounts | null }
   /** It may be this run's turn. */
   | { readonly type: "turn" }
   | { readonly type: "migrate"; readonly to: number; readonly hash: string; readonly reason: string }

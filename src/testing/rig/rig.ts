@@ -424,7 +424,8 @@ function seededIds(seed: number): Ids {
   return {
     next: () => {
       count += 1;
-      return `${seed}-${count}`;
+      // As long as real ones need to be: two of them make a link to decide by.
+      return `s${seed >>> 0}n${String(count).padStart(10, "0")}`;
     },
     random,
   };

@@ -42,13 +42,13 @@ export const settings: EngineSettings = {
   logEntries: 2_000,
 };
 
-/** Ids that are the same every time. */
+/** Ids that are the same every time, as long as real ones need to be. */
 export function countedIds(): Ids {
   let count = 0;
   return {
     next: () => {
       count += 1;
-      return `id${String(count).padStart(6, "0")}`;
+      return `id${String(count).padStart(10, "0")}`;
     },
     random: () => 0.5,
   };

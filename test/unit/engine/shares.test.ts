@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { RunRecord, RunRef } from "../../../src/core/index.ts";
+import type { InboxBody, RunRecord, RunRef } from "../../../src/core/index.ts";
 import { child, type Saga, type Step, saga, step, withChildren } from "../../../src/saga/index.ts";
 import { benchTop } from "./bench-top.ts";
 
@@ -123,5 +123,60 @@ describe("children together", () => {
       [2, 4],
       [3, 2],
     ]);
+  });
+});
+
+describe("an action of a child that says more than its share", () => {
+  /** It uses 8 five times in one call; its parent gives 10 at a time. */
+  async function spending(hard: number) {
+    const said: string[] = [];
+    const think = step("think", {
+      input: z.object({}),
+      effect: "none",
+      timeout: "10m",
+      action: async ({ spend }) => {
+        for (let n = 1; n <= 5; n += 1) {
+          await spend({ money: 8 }, { key: n }).catch((error: { code: string }) => said.push(error.code));
+          said.push(`said ${n}`);
+        }
+      },
+    });
+    const thought = saga("thought", { version: 1, input: z.object({}) })
+      .step(think, () => ({}))
+      .build();
+    const parent = saga("thinking", { version: 1, input: z.object({}), budget: { money: { hard } } })
+      .step(child(thought, { share: { money: 10 } }), () => ({}))
+      .build();
+    const top = benchTop(withChildren([parent as unknown as Saga]));
+    await top.worker().start();
+    const run = await top.start(parent as unknown as Saga, {});
+    await top.clock.advance(60_000);
+    const status = async (id: string) => (await top.store.read({ ...run, id }))?.status;
+    const send = async (slot: string, body: InboxBody) => {
+      const sent = await top.store.send({ run, slot, commandId: slot, by: "ann", body });
+      if (sent.answer === "OK" && sent.wake !== null) await top.queue.wakeUps.wake([sent.wake]);
+      await top.clock.advance(60_000);
+    };
+    return { top, run, said, status, send };
+  }
+
+  test("waits for more, and goes on", async () => {
+    const { top, run, said, status } = await spending(100);
+    expect([said.length, await status("r1")]).toEqual([5, "completed"]);
+    expect((await top.store.read(run))?.budgets["money"]).toMatchObject({ used: 40 });
+  });
+
+  test("waits for the person whom its parent asks where nothing is left", async () => {
+    const { said, status, send } = await spending(30);
+    expect([said, await status("r1")]).toEqual([["said 1", "said 2", "said 3"], "needs_review"]);
+    await send("review:1", { type: "verb", verb: { verb: "raise", budget: "money", to: 100, reason: "worth it" } });
+    expect([said.length, await status("r1")]).toEqual([5, "completed"]);
+  });
+
+  test("waits no more once its run is cancelled", async () => {
+    const { said, status, send } = await spending(30);
+    await send("cancel", { type: "cancel", mode: "compensate", reason: "no" });
+    expect(said).toContain("said 4");
+    expect([await status("r1"), await status("r1.1")]).toEqual(["cancelled", "cancelled"]);
   });
 });
