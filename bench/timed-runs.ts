@@ -2,7 +2,17 @@
  * Runs that wait for a timer, put into the store as a worker would have left them, in bulk: driving each of them there would take
  * longer than what is measured.
  */
-import { begin, type CreateCommand, decide, evolve, machineOf, recreated, structureHashOf } from "../src/core/index.ts";
+import {
+  begin,
+  type CreateCommand,
+  decide,
+  evolve,
+  machineOf,
+  type RunRecord,
+  recreated,
+  type Store,
+  structureHashOf,
+} from "../src/core/index.ts";
 import { defaultSettings } from "../src/index.ts";
 import { redisConnections } from "../src/redis/index.ts";
 import { redisStore } from "../src/store/index.ts";
@@ -25,11 +35,21 @@ export async function makeTimedRuns({ url, namespace }: Place, count: number, pa
       const numbers = Array.from({ length: Math.min(batch, count - from) }, (_, at) => from + at);
       const commands = numbers.map((number) => timedRun(number, dueAt(paced, number), now, namespace));
       for (const { answer } of await store.createMany(commands)) if (answer !== "OK") throw new Error(answer);
+      await Promise.all(commands.map(({ record }) => leaveToRest(store, record)));
     }
   } finally {
     await store.close();
     connections.close();
   }
+}
+
+/** As a worker had it: one that nobody ever had is a start, which waits for its tenant's share. */
+async function leaveToRest(store: Store, { tenant, id, startAt }: RunRecord): Promise<void> {
+  const lease = { run: { tenant, id }, owner: "bench", token: `bench-${id}` };
+  const won = await store.acquire({ ...lease, leaseMs: 60_000 });
+  if (won.answer !== "OK") throw new Error(won.answer);
+  const { answer } = await store.release({ ...lease, fence: won.fence }, 0, startAt);
+  if (answer !== "OK") throw new Error(answer);
 }
 
 /** Begun, and at rest until its timer is due. */
