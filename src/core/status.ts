@@ -63,7 +63,7 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const { snapshot, timers } = draft.record;
   if (waitsInLine(draft)) return "limit";
   if (snapshot === null || statusOf(draft) !== "waiting") return null;
-  if (draft.open.some((seq) => waitsForRoom(draft, rowAt(draft, seq)))) return "budget";
+  if (draft.open.some((seq) => waitsForBudget(draft, rowAt(draft, seq)))) return "budget";
   if (draft.open.some((seq) => waitsForChild(rowAt(draft, seq)))) return "child";
   if (draft.open.length > 0) return draft.record.asks.length > 0 ? "approval" : "intent";
   if (draft.input.machine.awaited(snapshot, viewOf(draft)).length > 0) return "event";
@@ -71,6 +71,11 @@ function parkDeadEnd(draft: Draft): WaitingFor | null {
   const message = `the state ${JSON.stringify(snapshot.value)} has no step running, no timer and no event that could end it`;
   park(draft, { reason: "defect", message, seq: null, side: null, evidence: null, verbs: [] });
   return null;
+}
+
+/** People are asked first. */
+function waitsForBudget(draft: Draft, row: Row): boolean {
+  return waitsForRoom(draft, row) && !waitsForPeople(draft, row);
 }
 
 // ---- rollback
