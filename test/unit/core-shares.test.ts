@@ -373,6 +373,14 @@ describe("a run that has a share", () => {
     expect(failing.status).toBe("failed");
   });
 
+  test("and whose next call people are asked about waits for them first", () => {
+    const asked = call("b", { approve: () => ({ by: "boss" }) });
+    const play = below({ money: 5 }, {}, [call("a"), asked]);
+    play.spend("a", { money: 5 });
+    play.answer("a", ok());
+    expect([play.run.record.waitingFor, play.run.record.budgets["money"]?.short]).toEqual(["approval", undefined]);
+  });
+
   test("asks again every minute, and where its parent has ended it asks a person", () => {
     const play = below({ money: 5 });
     play.spend("a", { money: 5 });

@@ -24,7 +24,7 @@ export function roomOf(draft: Draft, name: string): Room {
   const budget = budgetOf(draft, name);
   if (freeOf(draft, name) > 0) return "some";
   const isUsed = usedOf(draft.record, name, budget, draft.input.now) >= limitOf(budget);
-  if (!isUsed && holders(draft, name).some((row) => isAtWork(draft, row))) return "promised";
+  if (!isUsed && holders(draft, name).some((row) => isAtWork(draft, row, name))) return "promised";
   return budget.share !== undefined && (budget.hard === null || budget.share < budget.hard) ? "asks" : "none";
 }
 
@@ -62,9 +62,10 @@ function unusedOf({ shares, call, child }: Row, name: string): number {
   return Math.max(0, share - (child?.used?.[name] ?? 0));
 }
 
-/** As it was last seen; one that was not is begun. */
-function isAtWork(draft: Draft, row: Row): boolean {
-  return row.child?.rests !== true && !isHeldUp(draft, row);
+/** As it was last seen; one that was not is begun. (One that wants more of it has promised what it has left to others.) */
+function isAtWork(draft: Draft, row: Row, name: string): boolean {
+  const { child, shares } = row;
+  return child?.rests !== true && child?.short?.[name] !== shares?.[name] && !isHeldUp(draft, row);
 }
 
 /** Does it wait for more of a budget of which nothing is free? It uses nothing meanwhile of what it was promised of others. */

@@ -173,6 +173,13 @@ describe("an action of a child that says more than its share", () => {
     expect([said.length, await status("r1")]).toEqual([5, "completed"]);
   });
 
+  test("is told that there is no more where its parent was given up meanwhile", async () => {
+    const { said, status, send } = await spending(30);
+    await send("review:1", { type: "verb", verb: { verb: "close", reason: "enough" } });
+    expect([await status("r1"), await status("r1.1")]).toEqual(["failed", "completed"]);
+    expect(said).toContain("BUDGET_EXHAUSTED");
+  });
+
   test("waits no more once its run is cancelled", async () => {
     const { said, status, send } = await spending(30);
     await send("cancel", { type: "cancel", mode: "compensate", reason: "no" });
