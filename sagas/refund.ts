@@ -35,7 +35,7 @@ export const refundOrder = step("refundOrder", {
   approve: {
     when: ({ input }) => input.cents > aloneCents,
     rule: ({ input }) => ruleFor(input.cents),
-    question: ({ input }) => `Refund ${euros(input.cents)} for order ${input.orderId}?`,
+    question: ({ input }) => `Refund ${euros(input.cents)} for ${input.orderId}?`,
     by: ["support-lead", "finance"],
     quorum: ({ input }) => (input.cents > onePersonCents ? 2 : 1),
     requester: ({ input }) => input.openedBy,
@@ -117,7 +117,7 @@ export const refund = saga("refund", { version: 1, input: Case })
     to: input.email,
     subject:
       settleCase.ref === null
-        ? `We cannot refund your order ${input.orderId}`
+        ? `We cannot refund ${input.orderId}`
         : `Your refund of ${euros(settleCase.cents)} (${settleCase.ref})`,
   }))
   .build({ output: ({ results }) => results.settleCase });

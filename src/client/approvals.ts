@@ -5,6 +5,7 @@
 import {
   askingListing,
   type Escalation,
+  editableIn,
   isAsking,
   type Row,
   type RowApproval,
@@ -53,6 +54,8 @@ export interface PendingApproval
   readonly otherwise: string;
   /** JSON schema of what is to be filled in to approve; `null`: nothing is, or this client was not given the saga. */
   readonly form: Json;
+  /** JSON schema of the fields that an edit may change; `null`: every field, where `allowed` has `edit`; or as with `form`. */
+  readonly edits: Json;
   readonly ageMs: number;
 }
 
@@ -109,7 +112,9 @@ export async function pendingIn(
 export function pendingOf(connection: Connection, run: AskingRun, row: Row, now: number): PendingApproval {
   const { tenant, id, saga, version } = run;
   const { seq, step, input } = row;
-  const form = connection.machineFor(run)?.saga.steps[step]?.approval?.form ?? null;
+  const spec = connection.machineFor(run)?.saga.steps[step];
+  const form = spec?.approval?.form ?? null;
+  const edits = spec === undefined ? null : editableIn(spec, input);
   // It asks.
   const { state: _, ...approval } = row.approval as RowApproval;
   return {
@@ -120,6 +125,7 @@ export function pendingOf(connection: Connection, run: AskingRun, row: Row, now:
     escalations: approval.escalations.filter(({ at }) => at > now),
     otherwise: otherwiseOf(approval),
     form: form === null ? null : jsonSchemaOf(form),
+    edits: edits === null ? null : jsonSchemaOf(edits),
     ageMs: Math.max(0, now - approval.since),
   };
 }

@@ -47,7 +47,7 @@ export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";
 export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
-export { objectionToEdit } from "./people/edits.ts";
+export { editableIn, objectionToEdit } from "./people/edits.ts";
 export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";

@@ -10,6 +10,8 @@ import type { Json } from "./spec.ts";
 /** Deeper than this is refused; it also ends the walk of a cycle. */
 export const maxJsonDepth = 100;
 
+const loneSurrogate = /\p{Surrogate}/u;
+
 /** A value checked: its JSON form, or what is wrong and where. */
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -42,6 +44,7 @@ export function toJson(value: unknown): Checked<Json> {
 function scanValue(value: unknown, depth: number): Scan {
   switch (typeof value) {
     case "string":
+      return isText(value) ? null : fault("half a character (a lone surrogate) is no text");
     case "boolean":
       return null;
     case "number":
@@ -78,6 +81,7 @@ function scanObject(object: object, depth: number): Scan {
     if (key === "__proto__" || key === "constructor" || key === "prototype") {
       return within(fault(`a property may not be called ${key}`), key);
     }
+    if (!isText(key)) return within(fault("half a character (a lone surrogate) is no text"), key);
     // `key` is an own key of it.
     const property = (object as Readonly<Record<string, unknown>>)[key];
     const scan = property === undefined ? "undefined" : scanValue(property, depth + 1);
@@ -86,6 +90,11 @@ function scanObject(object: object, depth: number): Scan {
     found = scan;
   }
   return found;
+}
+
+/** What no UTF-8 can hold would come back as something else, and has no canonical form (RFC 8785). */
+function isText(value: string): boolean {
+  return !loneSurrogate.test(value);
 }
 
 /** An object literal, `Object.create(null)`, or the like from another realm. */

@@ -70,6 +70,7 @@ const housekeeping: ReadonlySet<string> = new Set(
     "pausedSagas",
     "register",
     "suspect",
+    "unshelve",
     "barrier",
   ].map((name) => `store.${name}`),
 );

@@ -142,8 +142,11 @@ export class Simulation<S extends Saga = Saga> {
     const isAtRest = await this.#rig.settle(() => this.family());
     this.#seen = await this.#rig.read(this.#ref);
     if (isAtRest) return this;
-    const { status, waitingFor } = this.seen.record;
-    const message = `run ${this.#ref.id} does not come to rest within an hour: it is ${status}, ${waitingFor ?? "at work"}`;
+    const { record, rows } = this.seen;
+    const open = rows
+      .filter(({ seq }) => record.open.includes(seq))
+      .map(({ step, call }) => `${step} is ${call.state}`);
+    const message = `run ${this.#ref.id} does not come to rest within an hour: it is ${record.status}; ${open.join(", ")}`;
     throw new RepriseError("SIMULATION_RESTLESS", message);
   }
 

@@ -123,7 +123,7 @@ describe("npm start", () => {
   });
 
   test("shows what a person is asked, refuses an agent, and pays back what the person has approved, once", () => {
-    expect(told.stderr).toMatch(/asks +Refund 120\.00 EUR for order order-9\?/);
+    expect(told.stderr).toMatch(/asks +Refund 120\.00 EUR for order-9\?/);
     expect(told.stderr).toContain('refundOrder {"orderId":"order-9","cents":12000,"openedBy":"eve"}');
     expect(told.stderr).toMatch(/who +one person of support-lead or finance, not eve, who has asked for it/);
     expect(told.stderr).toMatch(/when +until \d{4}-\d\d-\d\d \d\d:\d\d UTC; then it is rejected/);

@@ -21,11 +21,32 @@ it("the agent sends one mail, however often and in whatever words it asks", asyn
   expect(await page.output("agent.ts", { REDIS_URL: redis.url })).toBe("m-1 m-1 true 1\n");
 });
 
+it("invoices wait, are paid before they ask, take turns, and are started by a schedule", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("time"));
+  const said = "reminded ann\nreminded ann\n4200 100\nreminded bob\n1\n";
+  expect(await page.output("time.ts", { REDIS_URL: redis.url })).toBe(said);
+});
+
 it("two children together stop at the limit that they share, and go on when it is raised", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("bounds"));
   expect(await page.output("bounds.ts", { REDIS_URL: redis.url })).toBe(
     "tokens: soft\ntokens: hard\nbudget 400\n600\n",
+  );
+});
+
+it("a saga is simulated, swept through every crash, and one that lies is told so", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("proof.ts", {})).toBe(
+    [
+      "waiting event",
+      "completed charge ship",
+      "failed undone: charge",
+      "0 failures, 0 missed",
+      "the probe of charge answers absent although it happened",
+      "",
+    ].join("\n"),
   );
 });
 

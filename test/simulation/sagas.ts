@@ -4,7 +4,7 @@
  */
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { absent, child, fail, happened, type SagaSpec, saga, stepsFor, withChildren } from "../../src/saga/index.ts";
+import { absent, child, fail, happened, saga, stepsFor } from "../../src/saga/index.ts";
 import type { CallOptions } from "../../src/testing/index.ts";
 
 /** The outside as one process reaches it: an operation is made, undone, or asked for. */
@@ -251,6 +251,3 @@ export const clanSaga = saga("clan", { version: 1, input: Order })
 export const simSagas = [orderSaga, fanSaga, waitSaga, impatientSaga];
 export const sharedSagas = [billedSaga, assistedSaga];
 export const parentSagas = [familySaga, crowdSaga, hastySaga, clanSaga];
-export const simSpecs: readonly SagaSpec[] = withChildren([...simSagas, ...sharedSagas, ...parentSagas]).map(
-  (each) => each.spec,
-);

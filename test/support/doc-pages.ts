@@ -105,8 +105,10 @@ export const pages = {
   replay: { path: "docs/replay.md", programs: ["operate.ts"], others: {} },
   approvals: { path: "docs/approvals.md", programs: ["payout.ts", "people.ts"], others: { "bank.ts": payingBank } },
   agents: { path: "docs/agents.md", programs: ["agent.ts"], others: {} },
+  time: { path: "docs/time.md", programs: ["time.ts"], others: {} },
   children: { path: "docs/children.md", programs: ["children.ts"], others: {} },
   bounds: { path: "docs/bounds.md", programs: ["bounds.ts"], others: {} },
+  testing: { path: "docs/testing.md", programs: ["proof.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;

@@ -10,7 +10,7 @@ import type { Settings } from "../../src/config.ts";
  * world, which needs no plan. I01 to I06 lie between the writes (a) to (f) of an intent (design section 6), T01 to T06 between those
  * of a turn. H01 to H07 are the requests between a parent and its child: before and after it is started (H01, H02), before it is
  * looked at (H03), before and after it is asked to go back (H04, H05), before and after it leaves word that it has moved (H06, H07).
- * `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
+ * M01 and M02 are before and after the commit in which a run moves to another version. `granted` is no crash point: the commit that says `sent` was answered, the call not begun.
  */
 export type Point =
   | "P00"
@@ -50,6 +50,8 @@ export type Point =
   | "H05"
   | "H06"
   | "H07"
+  | "M01"
+  | "M02"
   | "granted";
 
 /** Where a process is to end (or to stand still until it is resumed). */

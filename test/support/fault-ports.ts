@@ -27,7 +27,7 @@ export function over<Target extends object>(target: Target, changed: Partial<Tar
   });
 }
 
-/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06, T01 to T06, H01 to H07. */
+/** A worker's store: P04, P05, P10, P13, P14, C01, C04, C05, I01 to I06, T01 to T06, H01 to H07, M01, M02. */
 export function gatedStore(store: Store, gate: Gate): Store {
   return over(store, {
     acquire: async (command) => {
@@ -99,6 +99,7 @@ function pointsOfWord(slot: string): readonly [Point, Point] | null {
 async function beforeCommit({ log, release, record, rows }: Commit, gate: Gate): Promise<void> {
   await gate.pass("P05");
   if (says(log, "published")) await gate.pass("I05");
+  if (says(log, "migrated")) await gate.pass("M01");
   if (record.limit?.state === "freed") await gate.pass("T05");
   if (log.to === "unwinding" && log.from !== "unwinding") await gate.pass("C01");
   if (release && !hasEnded(record.status)) await gate.pass("P14");
@@ -113,6 +114,7 @@ async function afterCommit({ log, record, rows }: Commit, { answer }: Timed<Comm
   }
   for (const step of undoneBy(log, rows, "done")) await gate.pass("C04", step);
   if (says(log, "published")) await gate.pass("I06");
+  if (says(log, "migrated")) await gate.pass("M02");
   if (record.limit?.state === "freed") await gate.pass("T06");
   if (hasEnded(record.status)) await gate.pass("P13");
 }

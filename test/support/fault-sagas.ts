@@ -205,6 +205,25 @@ const parenting = saga("parenting", { version: 1, input: Order })
   .step(approve)
   .build();
 
+/** Holds in the middle; its second version has one more step there, and an order that says so. */
+const moving = saga("moving", { version: 1, input: Order, events: { GO: z.object({}) } })
+  .step(charge, toId)
+  .waitFor("GO")
+  .step(letter, toId)
+  .build();
+const Moved = Order.extend({ moved: z.boolean() });
+const moved = saga("moving", {
+  version: 2,
+  input: Moved,
+  events: { GO: z.object({}) },
+  migrate: { 1: (run) => ({ ...run, input: { ...Object(run.input), moved: true } }) },
+})
+  .step(charge, toId)
+  .waitFor("GO")
+  .step(tag, toId)
+  .step(letter, toId)
+  .build();
+
 /** Two runs of its own at once, each of which charges and holds. */
 const brood = saga("brood", { version: 1, input: Order })
   .each(({ input }) => [input, input], child(signalled), { concurrency: 2, as: "children" })
@@ -228,7 +247,20 @@ const sealed = saga("sealed", { version: 1, input: Order, events: { GO: z.object
   .step(approve)
   .build();
 
-export const sagas = { whole, timed, signalled, billed, assisted, turns, errand, parenting, brood, sealed } as const;
+export const sagas = {
+  whole,
+  timed,
+  signalled,
+  billed,
+  assisted,
+  turns,
+  errand,
+  parenting,
+  brood,
+  sealed,
+  moving,
+  moved,
+} as const;
 export type SagaName = keyof typeof sagas;
 
 export interface Seen {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { explain, foldLog, fork, momentBefore, verdictOf } from "../../src/core/index.ts";
+import { editableIn, explain, foldLog, fork, momentBefore, verdictOf } from "../../src/core/index.ts";
 import { approval, type Json, type Step } from "../../src/saga/index.ts";
 import {
   close,
@@ -416,6 +416,12 @@ describe("what an edit may make of it", () => {
     const play = new Play(line([call("pay", { approve: odd, input: Pay })]), { input: { cents: 400, to: "shop" } });
     edited(play, { cents: 7, to: "shop" });
     expect(refusal(play)).toBe("shop");
+    const step = play.machine.saga.steps["pay"];
+    if (step === undefined) throw new Error("there is no such step");
+    expect([editableIn(step, { cents: 7, to: "shop" }), editableIn(step, { cents: 8, to: "shop" })]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   test("only the fields that may be edited, as their schema wants them", () => {
@@ -427,6 +433,12 @@ describe("what an edit may make of it", () => {
     expect(refusal(play)).toContain("it may not be edited so: cents");
     edited(play, { cents: 300, to: "shop", more: 1 });
     expect(refusal(play)).toBe("more may not be edited, only cents, note");
+    const noted = new Play(
+      line([call("pay", { approve: { ...tiers, edits: z.object({ cents: z.int() }) }, input: Pay })]),
+      { input: { cents: 400, to: "shop", note: "urgent" } },
+    );
+    edited(noted, { cents: 300, to: "shop" });
+    expect(refusal(noted)).toBe("note may not be edited, only cents");
     edited(play, { cents: 300, to: "shop", note: "less" });
     expect(play.row("pay").input).toEqual({ cents: 300, to: "shop", note: "less" });
     expect(play.flying()).toEqual(["pay"]);

@@ -128,6 +128,8 @@ describe("a child that wants more", () => {
     const told = shareFor({ ...stale, id: "r1.1" }, play.run.record, play.row("a"));
     expect(told).toMatchObject({ by: "run r1", body: { type: "share", shares: { money: 8 } } });
     expect(shareFor({ ...stale, status: "completed" }, play.run.record, play.row("a"))).toBeNull();
+    const row = { ...play.row("a"), shares: { money: 4, steps: null, tokens: 5 } };
+    expect(shareFor({ ...stale, id: "r1.1" }, play.run.record, row)).toBeNull();
     seen(play, "a", { used: { money: 4 }, short: { money: 4 }, revision: 3 });
     expect(shares(play, "a")).toEqual({ money: 8 });
     play.moved("a");
@@ -237,6 +239,22 @@ describe("a call of the parent beside its children", () => {
     play.answer("b", ok());
     expect(play.status).toBe("completed");
   });
+});
+
+test("what was promised to a child that the machine has left is free once that has ended", () => {
+  const states = {
+    one: { invoke: { src: "a", onDone: "two" }, on: { GO: "two" } },
+    two: { invoke: { src: "b", onDone: "end" } },
+    end: { type: "final" },
+  };
+  const options = { budget: { money: { hard: 10 } }, events: ["GO"] };
+  const play = new Play(played({ initial: "one", states }, [named("a", { money: 10 }), call("b")], options));
+  seen(play, "a", { used: { money: 2 } });
+  play.event("GO");
+  expect(play.flying()).toEqual(["undo a"]);
+  play.looks("undo a", found("completed", { used: { money: 3 }, revision: 5, isPending: true, asked: "undo" }));
+  expect(play.flying()).toEqual(["b"]);
+  expect(play.run.record.budgets["money"]?.used).toBe(3);
 });
 
 /** A run that was started with these shares, of `a` and `b`. */

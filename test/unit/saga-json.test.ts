@@ -57,6 +57,8 @@ describe("what is not JSON is refused with the way to it", () => {
     [[1, undefined], "at [1]: undefined is not JSON; use null"],
     [new Array(1), "at [0]: undefined is not JSON; use null"],
     [{ a: () => 1 }, "at .a: a function is not JSON"],
+    [{ a: "\ud800" }, "at .a: half a character (a lone surrogate) is no text"],
+    [{ "\udfff": 1 }, 'at ["\\udfff"]: half a character (a lone surrogate) is no text'],
     [Symbol("x"), "a symbol is not JSON"],
     [undefined, "undefined is not JSON; use null"],
     [JSON.parse('{"a":{"__proto__":1}}'), "at .a.__proto__: a property may not be called __proto__"],

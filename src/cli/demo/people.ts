@@ -32,7 +32,7 @@ export function tellAsking(pending: PendingApproval, { say, colors }: Narrator):
 export async function tryAsAgent(run: RunHandle, pending: PendingApproval, { say, colors }: Narrator): Promise<void> {
   const refusal = await refusalOf(() => run.decide(pending, { is: "approve" }, { as: agent }));
   if (refusal === null) throw new Error(`${agent.id} has approved, with the credential of an agent`);
-  say(`    ${colors.red("✗")} ${agent.id} tries to approve it ${colors.dim(`refused: ${refusal}`)}`);
+  say(`    ${colors.red("✗")} ${agent.id} tries to approve it: refused ${colors.dim(`(${refusal})`)}`);
 }
 
 /** A person approves less than was asked for. */
@@ -48,7 +48,7 @@ export async function approveLess(
   const edited = changes.map(
     ({ path, before, after }) => `${path} ${JSON.stringify(before)} → ${JSON.stringify(after)}`,
   );
-  say(`    ${colors.green("✓")} ${person.id} approves less: ${edited.join(", ")} ${colors.dim(reason)}`);
+  say(`    ${colors.green("✓")} ${person.id} approves less: ${edited.join(", ")} ${colors.dim(`(${reason})`)}`);
 }
 
 /** In the engine's own words; `null`: it was not refused. */

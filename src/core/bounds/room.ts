@@ -9,7 +9,7 @@
  */
 import { type Draft, rowAt } from "../draft.ts";
 import { isFinal } from "../rows.ts";
-import type { Budget, Row } from "../run/index.ts";
+import type { Budget, Row, Shares } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 import { counterOf, usedOf } from "./budgets.ts";
 
@@ -76,7 +76,12 @@ function isHeldUp(draft: Draft, row: Row): boolean {
 export function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
   if (call.state !== "planned" || child?.short === undefined) return [];
   const short = Object.entries(child.short);
-  return short.filter(([name, share]) => (shares[name] ?? 0) <= share).map(([name]) => name);
+  return short.filter(([name, share]) => given(shares, name) <= share).map(([name]) => name);
+}
+
+/** Of a budget that its child is short of: it is short of nothing but what it was given a share of. */
+export function given(shares: Shares, name: string): number {
+  return shares[name] as number;
 }
 
 /**

@@ -18,7 +18,7 @@ import type { Amounts, Budget, InboxBody, InboxEntry, Row, RowChild, RunRecord, 
 import { parkUsedUp } from "./budget-limits.ts";
 import { addUse, isOverShare, put, unbounded, usedOf } from "./budgets.ts";
 import { isOnItsWay } from "./deadlines.ts";
-import { freeOf, heldUpBy, limitOf, roomOf, wantedBy } from "./room.ts";
+import { freeOf, given, heldUpBy, limitOf, roomOf, wantedBy } from "./room.ts";
 
 /** What a child is given at a time of a budget that its step does not name, as a part of its parent's limit. */
 const usualPart = 1 / 10;
@@ -71,7 +71,7 @@ function giveMore(draft: Draft, row: Row, name: string): void {
   if (room === "none") return askForChild(draft, row, name);
   if (room !== "some") return;
   const { shares = {}, seq } = row;
-  const share = name === "time" ? timeLeftFor(draft, row) : (shares[name] ?? 0) + partOf(draft, row, name);
+  const share = name === "time" ? timeLeftFor(draft, row) : given(shares, name) + partOf(draft, row, name);
   patchRow(draft, seq, { shares: { ...shares, [name]: share } });
   tell(draft, row, name, share);
   patchCall(draft, { seq, side: "action" }, { nextAt: draft.input.now });
@@ -116,7 +116,7 @@ export function withShares(own: RunRecord["budgets"], shares: Shares | undefined
 export function reportOf({ budgets }: RunRecord): Pick<RowChild, "used" | "short"> {
   const entries = Object.entries(budgets);
   const used = entries.flatMap(([name, budget]) => (name === "time" || budget.used === 0 ? [] : [[name, budget.used]]));
-  const short = entries.flatMap(([name, budget]) => (budget.short === true ? [[name, budget.share ?? 0]] : []));
+  const short = entries.flatMap(([name, budget]) => (budget.short === true ? [[name, budget.share]] : []));
   return {
     ...(used.length === 0 ? {} : { used: Object.fromEntries(used) as Amounts }),
     ...(short.length === 0 ? {} : { short: Object.fromEntries(short) as Amounts }),
@@ -125,8 +125,12 @@ export function reportOf({ budgets }: RunRecord): Pick<RowChild, "used" | "short
 
 /** What of a row's shares its child has not heard of; `null`: it knows all. */
 export function sharesUnheard({ shares = {} }: Row, { budgets }: RunRecord): Amounts | null {
-  const unheard = Object.entries(shares).filter(([name, share]) => (share ?? 0) > (budgets[name]?.share ?? Infinity));
+  const unheard = Object.entries(shares).filter(([name, share]) => isMore(share, budgets[name]));
   return unheard.length === 0 ? null : (Object.fromEntries(unheard) as Amounts);
+}
+
+function isMore(share: number | null, known: Budget | undefined): boolean {
+  return share !== null && known?.share !== undefined && share > known.share;
 }
 
 /** Its parent says what it may use. */
@@ -173,7 +177,7 @@ function isOut({ kind, call }: Row): boolean {
 
 /** (Time passes by itself, and is wanted only where a call is held up: `used` does not count it.) */
 function isPastShare(budget: Budget): boolean {
-  return isOverShare(budget) && (budget.hard === null || (budget.share ?? 0) < budget.hard);
+  return isOverShare(budget) && limitOf(budget) !== budget.hard;
 }
 
 function usedNow(draft: Draft, name: string): number {

@@ -37,6 +37,15 @@ function termsFor(step: StepSpec, input: Json): ApprovalTerms {
 
 // ---- what may be edited
 
+/** The schema of the fields that an edit of this input may change; `null`: of every field, or it cannot be said. */
+export function editableIn(step: StepSpec, input: Json): ApprovalTerms["edits"] {
+  try {
+    return termsFor(step, input).edits;
+  } catch {
+    return null;
+  }
+}
+
 type Fields = Readonly<Record<string, Json>>;
 
 function objectionToChange({ edits }: ApprovalTerms, from: Json, to: Json): string | null {

@@ -30,6 +30,8 @@ export class Mortal {
   readonly clock: Clock;
   readonly #options: MortalOptions;
   readonly #counts = new Map<string, number>();
+  /** Timers that take longer than they were set for. */
+  readonly #slowed = new Set<() => void>();
   #stillUntil = 0;
   #dead = false;
 
@@ -109,17 +111,33 @@ export class Mortal {
     if (this.#dead) await never;
   }
 
+  /** Its timers take no longer than they were set for, from now on. */
+  hurry(): void {
+    for (const hurry of [...this.#slowed]) hurry();
+  }
+
   #after(ms: number, callback: () => void): () => void {
+    const { clock, pace } = this.#options;
+    const due = this.#now() + ms;
     let cancel = (): void => undefined;
     const ring = (): void => {
+      this.#slowed.delete(hurry);
       if (this.#dead) return;
       const late = this.#stillUntil - this.#now();
-      if (late > 0) cancel = this.#options.clock.after(late, ring);
+      if (late > 0) cancel = clock.after(late, ring);
       else callback();
     };
-    const { clock, pace } = this.#options;
+    const hurry = (): void => {
+      cancel();
+      cancel = clock.after(Math.max(0, due - this.#now()), ring);
+      this.#slowed.delete(hurry);
+    };
     cancel = clock.after(pace(ms), ring);
-    return () => cancel();
+    if (pace(ms) > ms) this.#slowed.add(hurry);
+    return () => {
+      this.#slowed.delete(hurry);
+      cancel();
+    };
   }
 
   #now(): number {

@@ -43,8 +43,8 @@ export const rigNamespace = "sim";
 const epochMs = Date.UTC(2026, 0, 1);
 /** How long what does not come to rest by itself is waited for. */
 const restlessMs = 3_600_000;
-/** Between two looks of a worker at runs that are at rest. */
-const coastMs = 60_000;
+/** Longest time between two looks of a worker at runs that are at rest. */
+const maxCoastMs = 3_600_000;
 const respawnMs = 300;
 /** A dead worker's job is given to another one after that long. */
 const stalledMs = 200;
@@ -109,7 +109,8 @@ export class Rig {
   readonly #alive = new Map<Mortal, Living>();
   readonly #watch: Watch;
   #births = 0;
-  #isCoasting = false;
+  /** So long workers may leave the runs alone, since nothing is due. */
+  #restUntil = 0;
 
   constructor(options: RigOptions) {
     this.#options = options;
@@ -158,7 +159,7 @@ export class Rig {
       stillMs: rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
       onStandstill: (where) => this.#stood(process, where),
-      pace: (ms) => (this.#isCoasting && ms > 0 ? Math.max(ms, coastMs) : ms),
+      pace: (ms) => (ms > 0 ? Math.max(ms, Math.min(this.#restUntil - this.now(), maxCoastMs)) : ms),
     });
     const worker = engineWorker(this.#parts(process), {
       namespace: rigNamespace,
@@ -190,9 +191,9 @@ export class Rig {
    */
   async advance(ms: number, runs: () => Promise<readonly Seen[]>): Promise<void> {
     const end = this.clock.monotonicMs() + ms;
-    do this.#isCoasting = areAtRest(await runs(), this.now());
+    do this.#rest(restOf(await runs(), this.now()));
     while (await this.clock.step(end));
-    this.#isCoasting = false;
+    this.#rest(0);
     await this.clock.advance(end - this.clock.monotonicMs());
   }
 
@@ -219,6 +220,12 @@ export class Rig {
     await this.client.close();
     for (const process of [...this.#alive.keys()]) this.#forget(process);
     this.world.close();
+  }
+
+  /** Workers may leave the runs alone until then; 0: not at all. */
+  #rest(until: number): void {
+    this.#restUntil = until;
+    if (until === 0) for (const process of this.#alive.keys()) process.hurry();
   }
 
   /** Everything that is due now. */
@@ -326,6 +333,21 @@ export function areAtRest(runs: readonly Seen[], now: number): boolean {
   return runs.every((run) => isAtRest(run, now) || (others && waitsForOthers(run)));
 }
 
+/** When something is due next; 0 while something goes on. */
+function restOf(runs: readonly Seen[], now: number): number {
+  if (!areAtRest(runs, now)) return 0;
+  return Math.min(...runs.flatMap(dueTimes).filter((at) => at > now));
+}
+
+function dueTimes({ record, rows }: Seen): readonly number[] {
+  const times = rows.flatMap(({ call, approval, dueBy }) => [
+    ...[call.nextAt, call.probeAt, dueBy, approval?.expiresAt],
+    ...(approval?.escalations ?? []).map(({ at }) => at),
+  ]);
+  const all = [...times, record.deadlineAt, record.limit?.askAt, ...record.timers.map(({ at }) => at)];
+  return all.filter((at) => at !== null && at !== undefined);
+}
+
 /** Its child, or whoever has its turn, is at rest, and so it is. */
 function waitsForOthers({ record: { status, waitingFor } }: Seen): boolean {
   return status === "waiting" && (waitingFor === "child" || waitingFor === "limit");
@@ -333,15 +355,29 @@ function waitsForOthers({ record: { status, waitingFor } }: Seen): boolean {
 
 const goesOnByItself = new Set(["worker", "child", "intent", "limit"]);
 
-function isAtRest({ record, rows, unread }: Seen, now: number): boolean {
+function isAtRest(seen: Seen, now: number): boolean {
+  const { record, unread } = seen;
   const { status, waitingFor } = record;
   if (unread > 0) return false;
   if (hasEnded(status) || status === "needs_review" || status === "paused") return true;
   if (status !== "waiting" || goesOnByItself.has(waitingFor ?? "")) return false;
-  const isRetried = rows.some(
-    ({ seq, call, approval }) => record.open.includes(seq) && call.nextAt !== null && approval?.state !== "asking",
+  return !isRetried(seen, now) && !isOverdue(seen, now);
+}
+
+/** (A call that is due, and not made, is held up by what the run waits for.) */
+function isRetried({ record, rows }: Seen, now: number): boolean {
+  const since = record.waitingFor === "timer" ? 0 : now;
+  return rows.some(
+    ({ seq, call, approval }) =>
+      record.open.includes(seq) && approval?.state !== "asking" && (call.nextAt ?? 0) > since,
   );
-  return !isRetried && record.timers.every(({ at }) => at > now);
+}
+
+/** A timer of the machine, or what is to happen when nobody decides. */
+function isOverdue({ record, rows }: Seen, now: number): boolean {
+  const asking = rows.flatMap(({ approval }) => (approval?.state === "asking" ? [approval] : []));
+  const times = asking.flatMap(({ expiresAt, escalations }) => [expiresAt, ...escalations.map(({ at }) => at)]);
+  return [...times, ...record.timers.map(({ at }) => at)].some((at) => at !== null && at <= now);
 }
 
 /** `sent 2`, `outcome 2 succeeded`: what a commit has taken into account. */

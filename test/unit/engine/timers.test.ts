@@ -91,8 +91,9 @@ describe("of 250 timers at once", () => {
     const startedAt = top.clock.monotonicMs();
     await top.start(plain, { n: 0 }, "new");
     await top.clock.advance(2_000);
-    expect((began.get("new") ?? Number.POSITIVE_INFINITY) - startedAt).toBeLessThanOrEqual((100 / atOnce + 2) * workMs);
-    expect(began.size).toBeLessThan(crowd);
+    const begun = began.get("new") ?? Number.POSITIVE_INFINITY;
+    expect(begun - startedAt).toBeLessThanOrEqual((100 / atOnce + 2) * workMs);
+    expect([...began.values()].filter((at) => at > begun).length).toBeGreaterThan(crowd / 5);
   }, 60_000);
 
   test("while room is made it is looked again soon, and as seldom as ever when nobody takes anything", async () => {
