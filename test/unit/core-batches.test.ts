@@ -65,6 +65,25 @@ describe("a batch", () => {
     expect(begun(play)).toEqual([0, 1, 2, 3]);
   });
 
+  test("beside another one works through its own items alone", () => {
+    const items = z.array(z.json());
+    const both = saga("both", { version: 1, input: items })
+      .parallel({
+        left: (branch) => branch.each(({ input }) => input, call("ship"), { size: 2, concurrency: 2, as: "ships" }),
+        right: (branch) => branch.each(({ input }) => input, call("pack"), { size: 2, as: "packs" }),
+      })
+      .build();
+    const play = new Play(both, { input: [{ at: 0 }, { at: 1 }, { at: 2 }] });
+    for (const step of ["ship", "pack", "ship", "ship", "pack", "pack"]) play.answer(step, ok(step));
+    const outputs = (step: string) => Array.from({ length: 3 }, () => ({ id: step }));
+    expect([begun(play), begun(play, "pack")]).toEqual([
+      [0, 1, 2],
+      [0, 1, 2],
+    ]);
+    expect([play.row("ships").output, play.row("packs").output]).toEqual([outputs("ship"), outputs("pack")]);
+    expect(play.status).toBe("completed");
+  });
+
   test("writes its own row when it begins and when it ends, and no item's that is over", () => {
     const play = working(4);
     const written: (readonly number[])[] = [];

@@ -80,9 +80,8 @@ export function wantedBy({ call, child, shares = {} }: Row): readonly string[] {
   return short.filter(([name, share]) => given(shares, name) <= share).map(([name]) => name);
 }
 
-/** What of a budget was given to a child, that is short of it. */
+/** Of a budget that its child is short of: it is short of nothing but what it was given a share of. */
 export function given(shares: Shares, name: string): number {
-  // It is short of nothing but what it was given a share of.
   return shares[name] as number;
 }
 

@@ -28,11 +28,10 @@ export function workThrough(draft: Draft, seq: number): void {
   const part = newestPart(draft, seq, bounds.size);
   const broken = beginItems(draft, row, { item, inputs, part, ...bounds });
   if (part.some(({ told }) => told === null)) return;
-  if (broken !== null) fail(draft, seq, broken);
-  else if (begunOf(part) === inputs.length) {
-    const output = draft.rows.flatMap((each) => (each.tool?.parent === seq ? [each.output] : []));
-    happened(draft, { seq, side: "action" }, { output, unusable: null, proof: "answer", which: "newest" });
-  }
+  if (broken !== null) return fail(draft, seq, broken);
+  // Nothing is open, so there was nothing left to begin.
+  const output = draft.rows.flatMap((each) => (each.tool?.parent === seq ? [each.output] : []));
+  happened(draft, { seq, side: "action" }, { output, unusable: null, proof: "answer", which: "newest" });
 }
 
 /** The items of the part that was begun last, in their order. All before them are over, and none of those has failed. */
