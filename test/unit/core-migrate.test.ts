@@ -1,7 +1,7 @@
 /** A run is moved to another version of its saga whole and between two calls, or it stays as it was and the log says why. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { foldLog, isAskedToMove, judgeMove, machineOf, targetsOf } from "../../src/core/index.ts";
+import { foldLog, isAskedToMove, judgeMove, MissingArtifact, machineOf, targetsOf } from "../../src/core/index.ts";
 import type { Json, MigratedRun, Migration, Saga, Step } from "../../src/saga/index.ts";
 import { notApplied, ok, Play, resolveHappened, timedOut } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
@@ -216,6 +216,19 @@ describe("a request to move", () => {
     play.acquire();
     expect(play.run.record.revision).toBe(revision);
     expect(play.next).toEqual({ does: "release", wanted: play.now, due: null });
+  });
+
+  test("is refused for a run of which values are missing, or whose machine has ended", () => {
+    const { run } = at("idle");
+    const later = machineOf(slow(2).spec);
+    const gone = new MissingArtifact({ hash: "h", bytes: 1, why: "gone" }, null);
+    const of = (judged: typeof run) => judgeMove(later, judged);
+    const { snapshot } = run.record;
+    if (snapshot === null) throw new Error("it has not begun");
+    const ended = { ...run, record: { ...run.record, snapshot: { ...snapshot, status: "done" as const } } };
+    expect(of(ended)).toMatchObject({ ok: false, problem: "its machine has ended" });
+    const problem = "the input of the run (1 bytes, sha-256 h) is not in the artifact store";
+    expect(of({ ...run, record: { ...run.record, input: gone } })).toMatchObject({ ok: false, problem });
   });
 
   test("waits while values of the run are missing", () => {

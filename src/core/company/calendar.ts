@@ -37,7 +37,7 @@ export function timingProblem(timing: Timing, now: number): string | null {
   try {
     return nextTick(timing, now) === null ? `${JSON.stringify(cron)} never comes` : null;
   } catch (error) {
-    return `${JSON.stringify(cron)} is no cron expression: ${error instanceof Error ? error.message : String(error)}`;
+    return `${JSON.stringify(cron)} is no cron expression: ${(error as Error).message}`;
   }
 }
 
