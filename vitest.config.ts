@@ -22,6 +22,10 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 /** Pure tests share one loading of what they test: loading it was most of their time. */
 const together = { isolate: false, pool: "threads" } as const;
 
+/** Those of the fault tests that take longest, so that two lanes take as long as each other (`scripts/test.mjs`). */
+const longFaults = ["test/fault/scenarios-crowd.test.ts", "test/fault/scenarios-failover.test.ts"];
+const faults = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 } as const;
+
 /** The whole integration suite again, on a server in cluster mode. */
 function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
@@ -63,7 +67,8 @@ export default defineConfig({
       project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
       inCluster(1),
       inCluster(4),
-      project("fault", { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
+      project("fault", { ...faults, exclude: longFaults }),
+      project("fault-long", { ...faults, include: longFaults }),
       project("e2e", {
         globalSetup: "test/support/global-build.ts",
         fileParallelism: false,

@@ -21,26 +21,22 @@ interface Nudge {
 export function bullmqWakeUps(options: QueuesOptions): WakeUps {
   const queues = openQueues(options);
 
-  async function add(queue: Queue, nudges: readonly Nudge[]): Promise<void> {
-    await queues.ready(queue);
+  async function add({ lane, name, nudges }: Load): Promise<void> {
+    const queue = await queues.open(lane, name);
     const [only, ...others] = nudges;
     if (only !== undefined && others.length === 0) return void (await queue.add(only.name, only.data, only.opts));
     for (let from = 0; from < nudges.length; from += maxBulk) await queue.addBulk(nudges.slice(from, from + maxBulk));
   }
 
-  async function step(name: string): Promise<Queue> {
-    const queue = queues.of(stepLane, stepQueue(name));
-    await queues.ready(queue);
-    return queue;
-  }
+  const step = (name: string): Promise<Queue> => queues.open(stepLane, stepQueue(name));
 
-  async function addAll(groups: ReadonlyMap<Queue, readonly Nudge[]>): Promise<void> {
-    await Promise.all([...groups].map(([queue, nudges]) => add(queue, nudges)));
+  async function addAll(loads: readonly Load[]): Promise<void> {
+    await Promise.all(loads.map(add));
   }
 
   return {
-    wake: (wakeUps) => addAll(grouped(wakeUps, (wakeUp) => queues.of(wakeUp.lane, poolQueue(wakeUp.pool)), wakeNudge)),
-    offer: (jobs) => addAll(grouped(jobs, (job) => queues.of(stepLane, stepQueue(job.queue)), stepNudge)),
+    wake: (wakeUps) => addAll(loadsOf(wakeUps, ({ lane, pool }) => ({ lane, name: poolQueue(pool) }), wakeNudge)),
+    offer: (jobs) => addAll(loadsOf(jobs, ({ queue }) => ({ lane: stepLane, name: stepQueue(queue) }), stepNudge)),
     pauseQueue: async (queue) => await (await step(queue)).pause(),
     resumeQueue: async (queue) => await (await step(queue)).resume(),
     isQueuePaused: async (queue) => await (await step(queue)).isPaused(),
@@ -48,19 +44,30 @@ export function bullmqWakeUps(options: QueuesOptions): WakeUps {
   };
 }
 
-function grouped<Item>(
+interface Place {
+  readonly lane: number;
+  readonly name: string;
+}
+
+/** What goes into one queue. */
+interface Load extends Place {
+  readonly nudges: Nudge[];
+}
+
+function loadsOf<Item>(
   items: readonly Item[],
-  queueOf: (item: Item) => Queue,
+  placeOf: (item: Item) => Place,
   nudgeOf: (item: Item) => Nudge,
-): ReadonlyMap<Queue, readonly Nudge[]> {
-  const groups = new Map<Queue, Nudge[]>();
+): readonly Load[] {
+  const loads = new Map<string, Load>();
   for (const item of items) {
-    const queue = queueOf(item);
-    const group = groups.get(queue);
-    if (group === undefined) groups.set(queue, [nudgeOf(item)]);
-    else group.push(nudgeOf(item));
+    const place = placeOf(item);
+    const key = `${place.lane}:${place.name}`;
+    const load = loads.get(key) ?? { ...place, nudges: [] };
+    load.nudges.push(nudgeOf(item));
+    loads.set(key, load);
   }
-  return groups;
+  return [...loads.values()];
 }
 
 function wakeNudge(wakeUp: WakeUp): Nudge {

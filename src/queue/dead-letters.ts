@@ -8,7 +8,7 @@
  * M4 nothing here says anything about a run; a job that is lost is added again.
  */
 import { setTimeout as pass } from "node:timers/promises";
-import { type ConnectionOptions, type Job, type JobsOptions, WaitingError } from "bullmq";
+import { type ConnectionOptions, type Job, type JobsOptions, type Queue, WaitingError } from "bullmq";
 import type { Consumer, DeadLetter, DeadLetterRef, DeadLetters, LetterFate } from "../core/index.ts";
 import { consumerOver, openWorker } from "./consumer.ts";
 import { deadLetterQueue, letterJobId, parseLetterJob, stepLane } from "./jobs.ts";
@@ -32,11 +32,7 @@ export function bullmqDeadLetters(options: BullmqDeadLettersOptions): DeadLetter
   let consumer: Consumer | null = null;
   let stopped = false;
 
-  async function queue() {
-    const opened = queues.of(stepLane, deadLetterQueue);
-    await queues.ready(opened);
-    return opened;
-  }
+  const queue = (): Promise<Queue> => queues.open(stepLane, deadLetterQueue);
 
   return {
     add: async (letters) => {

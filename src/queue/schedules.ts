@@ -29,11 +29,7 @@ export function bullmqTicks(options: BullmqTicksOptions): Ticks {
   let consumer: Consumer | null = null;
   let stopped = false;
 
-  async function queue(): Promise<Queue> {
-    const opened = queues.of(stepLane, scheduleQueue);
-    await queues.ready(opened);
-    return opened;
-  }
+  const queue = (): Promise<Queue> => queues.open(stepLane, scheduleQueue);
 
   return {
     keep: async (schedules) => {

@@ -33,6 +33,18 @@ async function until(done: () => boolean): Promise<void> {
 describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("the queue over BullMQ", () => {
   queueSuite(async () => redisBench());
 
+  test("a queue that could not be opened is opened anew when Redis is there", async () => {
+    const server = await startRedisServer();
+    onTestFinished(() => server.stop());
+    const { wakeUps } = redisBench(server.url);
+    await server.kill();
+    await expect(wakeUps.wake([wakeUp("r1")])).rejects.toThrow();
+    await server.restart();
+    await expect
+      .poll(() => wakeUps.wake([wakeUp("r1")]).then(() => "added", String), { timeout: 10_000 })
+      .toBe("added");
+  });
+
   test("R003 a job that is not one of ours is acknowledged and said once", async () => {
     const bench = redisBench();
     const client = bench.connections.commands();

@@ -4,6 +4,7 @@
  * known of it, and nothing that was sent then is sent again.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { leaveEvidence } from "../support/evidence.ts";
 import { toldOf } from "../support/fault-crash.ts";
 import { tenant } from "../support/fault-plan.ts";
 import type { Room } from "../support/fault-room.ts";
@@ -55,6 +56,14 @@ async function parked(room: Room): Promise<void> {
   expect(record.status).toBe("needs_review");
 }
 
+/** What the world saw is left for I12. */
+async function expectSeen(room: Room, expected: object, ...checks: readonly string[]): Promise<void> {
+  const counts = await room.counts();
+  expect(counts).toMatchObject(expected);
+  const total = (of: "arrivals" | "effects") => Object.values(counts).reduce((sum, each) => sum + (each?.[of] ?? 0), 0);
+  leaveEvidence("I12", { arrivals: total("arrivals"), effects: total("effects"), checks });
+}
+
 async function goOn(room: Room): Promise<void> {
   await room.client.run("r1", { tenant }).operator.retry({ by: "ann", reason: "looked: nothing else happened" });
   const { status } = await room.rest("r1", ({ status: is }) => is === "completed" || is === "failed");
@@ -77,7 +86,7 @@ test("I12 a run in the middle: parked as it is remembered, and after a person's 
   stage.world.clearFaults();
   await goOn(room);
   const { approve: _approve, ...rest } = done;
-  expect(await room.counts()).toMatchObject(rest);
+  await expectSeen(room, rest, "parked as it is remembered", "each effect once");
 });
 
 test("I12 a run that had ended: it is not carried out again, and ends as it had", async () => {
@@ -86,7 +95,7 @@ test("I12 a run that had ended: it is not carried out again, and ends as it had"
   await stage.redis.rollBack(files);
   await parked(room);
   await goOn(room);
-  expect(await room.counts()).toMatchObject(done);
+  await expectSeen(room, done, "known again", "each effect once");
 });
 
 test("I12 a run the store knows nothing of any more: it is there again, and starting it again does not start another", async () => {
@@ -101,7 +110,7 @@ test("I12 a run the store knows nothing of any more: it is there again, and star
   expect(back).toMatchObject({ status: "completed", revision: 1 });
   await room.start("whole");
   expect((await room.rest()).status).toBe("completed");
-  expect(await room.counts()).toMatchObject(done);
+  await expectSeen(room, done, "known again", "each effect once");
   expect((await room.log()).flatMap(({ taken }) => taken)).toContainEqual({
     what: "restored",
     note: expect.any(String),
@@ -120,5 +129,5 @@ test("I12 a run in the middle that the store knows nothing of any more: parked, 
   stage.world.clearFaults();
   await goOn(room);
   const { approve: _approve, ...rest } = done;
-  expect(await room.counts()).toMatchObject(rest);
+  await expectSeen(room, rest, "parked as it is remembered", "each effect once");
 });

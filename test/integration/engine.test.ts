@@ -73,13 +73,16 @@ describe("an order", () => {
     await worker({ settings: { ...quick, shutdownMs: 3_000 } });
     const run = await client.start(order, input);
     await world.nextHeld();
-    await expect(run.cancel({ reason: "changed my mind", by: "ann" })).resolves.toEqual({ by: "ann" });
-    await expect(run.cancel({ reason: "me too", by: "bob" })).resolves.toEqual({ by: "ann" });
+    await expect(run.cancel({ reason: "changed my mind", by: "ann" })).resolves.toEqual({
+      by: "ann",
+      mode: "compensate",
+    });
+    await expect(run.cancel({ reason: "me too", by: "bob" })).resolves.toEqual({ by: "ann", mode: "compensate" });
     const error = await run.result({ timeout: "15s" }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RunCancelled);
     expect(error).toMatchObject({ rollback: "complete", reason: { kind: "cancelled" } });
     expect(effectsOf(world).slice(-3)).toEqual(["shipping.recall", "payments.refund", "stock.release"]);
-    await expect(run.cancel({ reason: "again", by: "cy" })).resolves.toEqual({ by: "ann" });
+    await expect(run.cancel({ reason: "again", by: "cy" })).resolves.toEqual({ by: "ann", mode: "compensate" });
   });
 
   test("that has completed is not cancelled any more", async () => {

@@ -7,6 +7,10 @@ import { type Top, topAt } from "../support/top.ts";
 export { effectsOf, type Top, until } from "../support/top.ts";
 
 /** A client and a world; everything is stopped when the test has finished. */
-export function top(sagas: readonly Saga[], world?: FakeWorld, place: Pick<PlaceOptions, "artifacts"> = {}): Top {
+export function top(
+  sagas: readonly Saga[],
+  world?: FakeWorld,
+  place: Pick<PlaceOptions, "artifacts" | "lanes"> = {},
+): Top {
   return topAt({ redis: inject("redisUrl"), shards: inject("shards"), ...place }, sagas, world);
 }

@@ -32,6 +32,8 @@ export interface Place {
   readonly shards: number;
   /** Where large values are kept, if not in Redis. */
   readonly artifacts?: Artifacts | undefined;
+  /** What is given to a worker to do at once is divided among so many; one, unless it is a cluster. */
+  readonly lanes?: number | undefined;
 }
 
 /** A client and a world; everything is stopped when the test has finished. */

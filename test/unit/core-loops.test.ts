@@ -68,8 +68,8 @@ describe("the same call", () => {
   });
 
   test("that comes back only after very many others is none of a loop, and a long run does not pay for it", () => {
-    const { play, turn } = turning((n) => ({ n: n % 300 }), { loopLimit: 1 });
-    turn(700);
+    const { play, turn } = turning((n) => ({ n: n % 280 }), { loopLimit: 1 });
+    turn(300);
     expect(play.review).toBeNull();
     expect(play.run.rows.every((row) => row.repeat === undefined)).toBe(true);
   });
