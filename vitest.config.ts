@@ -22,8 +22,8 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 /** Pure tests share one loading of what they test: loading it was most of their time. */
 const together = { isolate: false, pool: "threads" } as const;
 
-/** Those of the fault tests that take longest, so that two lanes take as long as each other (`scripts/test.mjs`). */
-const longFaults = ["test/fault/scenarios-crowd.test.ts", "test/fault/scenarios-failover.test.ts"];
+/** Of the fault tests those that take long, so that two lanes take as long as each other (`scripts/test.mjs`). */
+const longFaults = ["test/fault/scenarios-failover.test.ts"];
 const faults = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 } as const;
 
 /** The whole integration suite again, on a server in cluster mode. */

@@ -143,7 +143,7 @@ describe("a run that somebody has", () => {
 });
 
 describe("everything restarted", () => {
-  const times = isFull ? 10 : 3;
+  const times = isFull ? 10 : 2;
 
   test(`R089 ${times} times leaves at most one wake-up a run, and every run goes on`, async () => {
     const top = open();

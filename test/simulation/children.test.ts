@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type SeedReport, simulateSeed } from "./simulate.ts";
 
 const size = process.env["REPRISE_SIZE"] ?? "short";
-const seeds = { quick: 20, short: 60, full: 1_000 }[size] ?? 60;
+const seeds = { quick: 20, short: 40, full: 1_000 }[size] ?? 40;
 const batch = 20;
 
 describe("where runs start runs nothing is forgotten, doubled or taken for undone", () => {

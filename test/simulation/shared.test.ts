@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type SeedReport, simulateSeed } from "./simulate.ts";
 
 const size = process.env["REPRISE_SIZE"] ?? "short";
-const seeds = { quick: 20, short: 200, full: 1_000 }[size] ?? 200;
+const seeds = { quick: 20, short: 120, full: 1_000 }[size] ?? 120;
 const batch = 20;
 
 describe("where runs share an effect it is made once at a time, and every invariant holds", () => {
