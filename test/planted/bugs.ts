@@ -129,8 +129,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/core/unwind/unwind-order.ts",
-        find: "return sent.sort((a, b) => b.revision - a.revision || b.seq - a.seq);",
-        replace: "return sent.sort((a, b) => a.revision - b.revision || a.seq - b.seq);",
+        find: "return sent.sort((a, b) => revisionOf(b) - revisionOf(a) || b.seq - a.seq);",
+        replace: "return sent.sort((a, b) => revisionOf(a) - revisionOf(b) || a.seq - b.seq);",
       },
     ],
     claimed: [seeds],
