@@ -108,28 +108,31 @@ test("R077 R083 R098 50 runs midway on version 1 end by it, through a deploy, a 
   leaveEvidence("R077", { arrivals, effects, checks: [seen, ...checks] });
 });
 
-test.runIf(isFull)("a run that is asked to move while old and new workers share the queue is moved once, whoever is woken for it", async () => {
-  const { world, client, worker, every, agreed } = await stage("moving");
-  const old = await worker(1);
-  const names = ids("moved", 50);
-  for (const id of names) await client.start(first, { id }, { id });
-  await every(names, "waiting");
-  const newer = await worker(2);
-  const { runs } = await client.migrateAll({ saga: "rolled", from: 1, by: "ann", reason: "labels are the law" });
-  expect(runs.map(({ fate, by }) => `${fate} ${by}`)).toEqual(names.map(() => "moves ann"));
-  const moved = async () =>
-    (await Promise.all(names.map((id) => client.run(id).get()))).every((run) => run.version === 2);
-  await waitFor(moved, { what: "all to have moved", timeoutMs: 90_000, everyMs: 200 });
-  await Promise.all(names.map((id) => client.run(id, { saga: second }).signal("GO", {})));
-  await every(names, "completed");
-  await Promise.all([old.kill("SIGTERM"), newer.kill("SIGTERM")]);
-  for (const service of ["check", "label", "send"]) {
-    expect(world.service(service).counts()).toEqual({ arrivals: names.length, effects: names.length });
-  }
-  const { arrivals, effects, checks } = await agreed(names);
-  expect({ arrivals, effects }).toEqual({ arrivals: 3 * names.length, effects: 3 * names.length });
-  expect(checks.length).toBeGreaterThan(0);
-});
+test.runIf(isFull)(
+  "a run that is asked to move while old and new workers share the queue is moved once, whoever is woken for it",
+  async () => {
+    const { world, client, worker, every, agreed } = await stage("moving");
+    const old = await worker(1);
+    const names = ids("moved", 50);
+    for (const id of names) await client.start(first, { id }, { id });
+    await every(names, "waiting");
+    const newer = await worker(2);
+    const { runs } = await client.migrateAll({ saga: "rolled", from: 1, by: "ann", reason: "labels are the law" });
+    expect(runs.map(({ fate, by }) => `${fate} ${by}`)).toEqual(names.map(() => "moves ann"));
+    const moved = async () =>
+      (await Promise.all(names.map((id) => client.run(id).get()))).every((run) => run.version === 2);
+    await waitFor(moved, { what: "all to have moved", timeoutMs: 90_000, everyMs: 200 });
+    await Promise.all(names.map((id) => client.run(id, { saga: second }).signal("GO", {})));
+    await every(names, "completed");
+    await Promise.all([old.kill("SIGTERM"), newer.kill("SIGTERM")]);
+    for (const service of ["check", "label", "send"]) {
+      expect(world.service(service).counts()).toEqual({ arrivals: names.length, effects: names.length });
+    }
+    const { arrivals, effects, checks } = await agreed(names);
+    expect({ arrivals, effects }).toEqual({ arrivals: 3 * names.length, effects: 3 * names.length });
+    expect(checks.length).toBeGreaterThan(0);
+  },
+);
 
 test("R077 R078 R098 a worker without the version hands its run back untouched and says so once; one with another structure under it does not start, and says what changed", async () => {
   const { client, worker, refused, fenceOf, every, agreed } = await stage("strangers");
