@@ -7,7 +7,8 @@ import { childRef, type Principal, type RunRef, type RunStatus } from "../core/i
 import { RepriseError } from "../errors.ts";
 import { type Duration, durationMs, type Saga, type SagaInput } from "../saga/index.ts";
 import type { FakeWorld } from "./fake-world.ts";
-import { Rig, type RigOptions, type Seen } from "./rig/rig.ts";
+import type { Seen } from "./rig/rest.ts";
+import { Rig, type RigOptions } from "./rig/rig.ts";
 
 export interface SimulateOptions<S extends Saga> extends Pick<RigOptions, "world" | "services" | "seed"> {
   readonly input: SagaInput<S>;

@@ -19,7 +19,7 @@ afterEach(release);
 const childFile = new URL("./versions.child.ts", import.meta.url);
 const sagas = [first, second];
 /** How long each mixture of workers lasts. */
-const mixedMs = isFull ? 15_000 : 3_000;
+const mixedMs = isFull ? 30_000 : 3_000;
 const isReady = (message: unknown): message is object => Object.hasOwn(message as object, "ready");
 const ids = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}${at + 1}`);
 

@@ -22,11 +22,12 @@ import {
   shownOf,
   type VerbCommand,
 } from "../../src/core/index.ts";
-import { type EngineSettings, engineWorker, type Worker } from "../../src/engine/index.ts";
+import { engineWorker, type Worker } from "../../src/engine/index.ts";
 import { fail, type Json, type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld, type WorldArrival } from "../../src/testing/index.ts";
 import { memoryQueue } from "../../src/testing/memory-queue.ts";
+import { rigSettings as settings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
@@ -46,24 +47,6 @@ const quietPhaseMs = 600_000;
 /** Where people and budgets are asked one after the other, up and down families. */
 const longQuietMs = 1_800_000;
 const respawnMs = 300;
-
-export const settings: EngineSettings = {
-  startWithinMs: 2_000,
-  abortGraceMs: 500,
-  inlineWaitMs: 2_000,
-  quiesceMs: 2_000,
-  intentWaitMs: 60_000,
-  barrierMs: 1_500,
-  leaseMs: 5_000,
-  renewMs: 500,
-  marginMs: 1_500,
-  sweepMs: 500,
-  deadLetterSweepMs: 30_000,
-  shutdownMs: 5_000,
-  maxPayloadBytes: 256 * 1024,
-  maxRunBytes: 64_000_000,
-  logEntries: 2_000,
-};
 
 export interface SeedOptions {
   readonly seed: number;

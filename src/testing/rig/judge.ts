@@ -6,7 +6,7 @@
 import { hasEnded, operationId, type Row, type RunRecord } from "../../core/index.ts";
 import type { SagaSpec, StepSpec } from "../../saga/index.ts";
 import type { FakeWorld, WorldEntry } from "../fake-world.ts";
-import type { Seen } from "./rig.ts";
+import type { Seen } from "./rest.ts";
 import type { Doer, Said } from "./watched.ts";
 
 export interface Evidence {
