@@ -42,6 +42,10 @@ export interface Config {
   readonly pools: readonly string[];
   readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
   readonly allowForgetfulStore: boolean;
+  /** What a worker is called; `null`: after its host and process. */
+  readonly workerName: string | null;
+  /** Of the program as it was deployed (a release, a commit); empty: not told. */
+  readonly version: string;
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...&region=...`; `null`: no value is kept outside Redis. */
   readonly artifacts: string | null;
   readonly settings: Settings;
@@ -243,6 +247,21 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  workerName: {
+    name: "REPRISE_WORKER_NAME",
+    about: "what a worker is called in lists; its host and process unless set",
+    schema: z
+      .string()
+      .max(100, "is longer than 100 characters")
+      .transform((text) => (text === "" ? null : text)),
+    standard: "",
+  },
+  version: {
+    name: "REPRISE_VERSION",
+    about: "release or commit of the program, shown with its workers",
+    schema: z.string().max(100, "is longer than 100 characters"),
+    standard: "",
   },
   artifacts: {
     name: "REPRISE_ARTIFACTS",

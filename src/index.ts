@@ -65,11 +65,13 @@ export {
   type SignalWithStartOptions,
   type Started,
   type StartOptions,
+  type SupervisorView,
   type TokenFor,
   type TokenOptions,
   type TokenView,
   type UndoOptions,
   type VerbOptions,
+  type Workers,
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
@@ -79,9 +81,12 @@ export type {
   CallVerdict,
   Cause,
   Course,
+  DrainRequest,
   Explanation,
   Fact,
   Facts,
+  Heartbeat,
+  KeptHeartbeat,
   Known,
   ListPage,
   LogEntry,
@@ -101,12 +106,15 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SeenWorker,
   UndoCourse,
   UndoStep,
   UnreadableRun,
   UnwindPreview,
   Verb,
   Verdict,
+  WorkerHealth,
+  WorkerState,
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";

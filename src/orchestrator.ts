@@ -7,10 +7,18 @@ import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
 import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
 import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
-import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
+import {
+  engineWorker,
+  type StepLine,
+  type StepLogSink,
+  systemClock,
+  systemIds,
+  systemVitals,
+  type Worker,
+} from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
+import { bullmqCanaries, bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
@@ -42,6 +50,8 @@ export interface PlaceOptions {
 export type CreateClientOptions = PlaceOptions;
 
 export interface CreateWorkerOptions extends PlaceOptions {
+  /** What it is called where workers are listed; REPRISE_WORKER_NAME, or `<host>-<pid>`. It need not be unique. */
+  readonly name?: string | undefined;
   /** Handed to every step as `services`. */
   readonly services?: unknown;
   /** Runs driven at once; REPRISE_CONCURRENCY, or 50. */
@@ -132,6 +142,8 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
+      vitals: systemVitals({ name: options.name ?? config.workerName, version: config.version }),
+      canaries: bullmqCanaries({ connect: base.queueConnection, namespace, pools, lanes, onTrouble }),
     },
     {
       namespace,
@@ -145,13 +157,26 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       log: options.log ?? logToStderr,
     },
   );
+  return closing(worker, () => base.close());
+}
+
+/** The same worker; what it stood on is closed when it has stopped, whoever stopped it. */
+function closing(worker: Worker, close: () => Promise<void>): Worker {
+  const closed = worker.ended.then(async (asked) => {
+    await close();
+    return asked;
+  });
+  // Whoever stops it is told; where nobody does, there is nobody to tell.
+  closed.catch(() => undefined);
   return {
     id: worker.id,
     start: () => worker.start(),
     stop: async () => {
       await worker.stop();
-      await base.close();
+      await closed;
     },
+    ended: closed,
+    health: () => worker.health(),
   };
 }
 

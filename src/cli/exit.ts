@@ -41,6 +41,7 @@ const codeOf: Partial<Readonly<Record<ErrorCode, ExitCode>>> = {
   PAYLOAD_TOO_LARGE: exitCodes.usage,
   SAGA_UNKNOWN: exitCodes.notFound,
   RUN_NOT_FOUND: exitCodes.notFound,
+  WORKER_NOT_FOUND: exitCodes.notFound,
   RUN_CONFLICT: exitCodes.conflict,
   MIGRATION_REFUSED: exitCodes.conflict,
   STRUCTURE_CHANGED: exitCodes.conflict,

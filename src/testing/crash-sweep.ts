@@ -68,6 +68,7 @@ const housekeeping: ReadonlySet<string> = new Set(
     "lostOwners",
     "expire",
     "pausedSagas",
+    "beat",
     "register",
     "suspect",
     "unshelve",

@@ -30,5 +30,7 @@ export function faultWorker({ redis, namespace, faults, ...options }: FaultWorke
       await worker.stop();
       await connections.close();
     },
+    ended: worker.ended,
+    health: () => worker.health(),
   };
 }
