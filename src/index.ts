@@ -1,4 +1,6 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
+
+export type { AdminAddress, MetricsPage } from "./admin/index.ts";
 export {
   type FileArtifactsOptions,
   fileArtifacts,
@@ -120,6 +122,7 @@ export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
 export type { Answered, Idempotency, IdempotencyTimes, RequestContext, RequestOptions } from "./idempotency/index.ts";
 export {
+  type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
   type CreateWorkerOptions,
