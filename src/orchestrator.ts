@@ -189,8 +189,8 @@ function clientPortsOf({ store, wakeUps, facts }: Base) {
 }
 
 function clientOptionsOf({ namespace, sagas, settings }: Base) {
-  const { maxPayloadBytes, maxRunBytes, maxReplays } = settings;
-  return { namespace, sagas, maxPayloadBytes, maxRunBytes, maxReplays };
+  const { maxPayloadBytes, maxRunBytes, maxReplays, idsKeptMs } = settings;
+  return { namespace, sagas, maxPayloadBytes, maxRunBytes, maxReplays, idsKeptMs };
 }
 
 function ticksOf(base: Base, blocking = once(() => base.connections.blocking())): Ticks {
@@ -353,6 +353,7 @@ function lineOf(fact: Fact): string | null {
     case "fenced":
     case "stale":
     case "lease_lost":
+    case "purged":
       return null;
     case "structure_replaced":
       return JSON.stringify({ level: "info", ...fact });

@@ -55,6 +55,7 @@ export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/pl
 export { type Resume, resumeOf } from "./replay/resume.ts";
 export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
+export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";

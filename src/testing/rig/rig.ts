@@ -53,6 +53,9 @@ export const rigSettings: EngineSettings = {
   maxPayloadBytes: 256 * 1024,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
 };
 
 export interface RigOptions {
