@@ -67,7 +67,8 @@ function pageOf(name: string): Page {
 
 const names = readdirSync(home).map((file) => file.replace(/\.md$/, ""));
 const index = pageOf("README");
-const pages = names.filter((name) => name !== "README").map(pageOf);
+const alerts = pageOf("ALERTS"); // compared with the rules in deploy.test.ts
+const pages = names.filter((name) => name !== "README" && name !== "ALERTS").map(pageOf);
 
 /** Where the relative links of a text lead, without what comes after `#`. */
 function linksOf(text: string): readonly string[] {
@@ -90,7 +91,7 @@ describe("docs/runbooks", () => {
   });
 
   test("no link is dead", () => {
-    const dead = [index, ...pages].flatMap(({ name, text }) =>
+    const dead = [index, alerts, ...pages].flatMap(({ name, text }) =>
       linksOf(text)
         .filter((path) => !existsSync(path))
         .map((path) => `${name}: ${relative(root, path)}`),
@@ -140,8 +141,9 @@ describe("an error names its page", () => {
     expect(describeError(Object.assign(new Error("no such file"), { code: "ENOENT" }))).toBe("no such file");
   });
 
-  test("the package brings the pages", () => {
+  test("the package brings the pages, and what they lead to", () => {
     const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: readonly string[] };
-    expect(files).toContain(relative(root, home));
+    const paths = [index, alerts, ...pages].flatMap(({ text }) => linksOf(text)).map((path) => relative(root, path));
+    expect(paths.filter((path) => !files.some((file) => path.startsWith(`${file}/`)))).toEqual([]);
   });
 });
