@@ -22,7 +22,7 @@ export { machinesOf } from "./change/pinned.ts";
 export { prospectOf, stateText } from "./change/prospects.ts";
 export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
-export { structureChanges } from "./change/structure-changes.ts";
+export { outlineOf, structureChanges, type TransitionWords } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
