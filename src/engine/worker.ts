@@ -129,7 +129,7 @@ class EngineWorker implements Worker {
     });
     this.#memory = new Memory(
       this.#context,
-      (run) => this.#acquirer.advance(run),
+      (run) => this.#acquirer.advance(run, { evenEnded: true }),
       (run) => this.#giveUp(run),
     );
     this.#steps = new StepRunner(
