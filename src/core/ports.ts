@@ -54,6 +54,8 @@ export interface AcquireCommand {
   readonly owner: string;
   readonly token: string;
   readonly leaseMs: number;
+  /** Also where it has ended and nothing waits for it: whoever asks remembers more of it than the store. */
+  readonly evenEnded?: boolean;
 }
 export type AcquireAnswer =
   | {

@@ -38,7 +38,7 @@ interface Mark extends Omit<Remembered, "run"> {
 
 export class Memory {
   readonly #context: EngineContext;
-  /** Drives a run, as a wake-up would. */
+  /** Drives a run as a wake-up would, and also one that is over for the store. */
   readonly #advance: (run: RunRef) => Promise<void>;
   /** Makes this process give up the run where it drives it: what it holds is of a world that is no more. */
   readonly #giveUp: (run: RunRef) => Promise<void>;

@@ -132,7 +132,7 @@ class EngineWorker implements Worker {
     this.#retention = new Retention(this.#context);
     this.#memory = new Memory(
       this.#context,
-      (run) => this.#acquirer.advance(run),
+      (run) => this.#acquirer.advance(run, { evenEnded: true }),
       (run) => this.#giveUp(run),
     );
     this.#steps = new StepRunner(

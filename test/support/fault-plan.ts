@@ -140,13 +140,19 @@ export const settings: Settings = {
 
 /** Counts how often each point is passed, and carries the plan out. */
 export class Gate {
-  readonly #plan: Plan | null;
   readonly #file: string;
+  #plan: Plan | null;
   #passed = 0;
 
   constructor({ plan, hits }: Pick<Orders, "plan" | "hits">) {
     this.#plan = plan;
     this.#file = hits;
+  }
+
+  /** Another plan from now on, or none. */
+  arm(plan: Plan | null): void {
+    this.#plan = plan;
+    this.#passed = 0;
   }
 
   /** Never resolves at the place where the process is to die. */

@@ -86,7 +86,8 @@ export function acquire(shard: Shard, command: AcquireCommand, now: number): Acq
   const { lease } = cell;
   const isSame = lease?.token === command.token;
   if (lease !== null && !isSame && isHeld(cell, now)) return { answer: "HELD", until: lease.until };
-  if (hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot))) {
+  const isOver = hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot));
+  if (isOver && command.evenEnded !== true) {
     takeUp(shard, cell);
     shard.due.delete(cell.member);
     return { answer: "ENDED" };
