@@ -123,6 +123,7 @@ export {
   type QueueOptions,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
+export { defineConfig, type ProjectConfig } from "./project.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,
