@@ -292,6 +292,11 @@ export const variables: readonly Pick<Variable, "name" | "about" | "standard">[]
   ...Object.values(settingVariables),
 ];
 
+/** By which variable each setting is given. */
+export const settingNames = Object.fromEntries(
+  Object.entries(settingVariables).map(([key, { name }]) => [key, name]),
+) as Readonly<Record<keyof Settings, string>>; // the table is checked to name every setting
+
 /** The settings nobody has changed. */
 export const defaultSettings: Settings = read(settingVariables, {}, []);
 

@@ -59,7 +59,18 @@ export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts"
 export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
+export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
+export {
+  type Mark,
+  type Span,
+  type SpanEnd,
+  type SpanKind,
+  type Stretch,
+  type Timeline,
+  type TimelineRow,
+  timelineOf,
+} from "./telling/timeline.ts";
 export { isDriven, unservedBy } from "./telling/unserved.ts";
 export {
   type CallVerdict,
