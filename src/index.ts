@@ -52,6 +52,7 @@ export {
   type ResultOptions,
   ResultTimeout,
   RunCancelled,
+  type RunDifference,
   RunFailed,
   type RunHandle,
   type RunMigration,
@@ -65,6 +66,7 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type StandAt,
   type Started,
   type StartOptions,
   type SupervisorView,
@@ -90,8 +92,10 @@ export type {
   Heartbeat,
   KeptHeartbeat,
   Known,
+  LastAct,
   ListPage,
   LogEntry,
+  Mark,
   MissingValue,
   PausedSaga,
   Principal,
@@ -109,6 +113,13 @@ export type {
   RunSummary,
   RunVerdict,
   SeenWorker,
+  Span,
+  SpanEnd,
+  SpanKind,
+  StoppedAt,
+  Stretch,
+  Timeline,
+  TimelineRow,
   UndoCourse,
   UndoStep,
   UnreadableRun,
@@ -134,6 +145,7 @@ export {
   type QueueOptions,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
+export { defineConfig, type ProjectConfig } from "./project.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,

@@ -10,6 +10,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
+import { type GcOptions, type GcReport, gc } from "./gc.ts";
 import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
@@ -167,6 +168,12 @@ export interface Client {
    * @throws RepriseError WORKER_NOT_FOUND, INPUT_INVALID.
    */
   drain(worker: string, options: PauseOptions): Promise<DrainRequest>;
+  /**
+   * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
+   *
+   * @throws RepriseError STORE_UNAVAILABLE.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
   close(): Promise<void>;
 }
 
@@ -233,6 +240,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     paused: () => pausedNow(connection),
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
+    gc: (given = {}) => gc(connection, given),
     close: () => connection.close(),
   };
 }
