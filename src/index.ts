@@ -79,6 +79,7 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  Alert,
   ArtifactKey,
   Artifacts,
   Attempt,
@@ -113,11 +114,13 @@ export type {
   RunSummary,
   RunVerdict,
   SeenWorker,
+  ServerFacts,
   Span,
   SpanEnd,
   SpanKind,
   StoppedAt,
   Stretch,
+  Thresholds,
   Timeline,
   TimelineRow,
   UndoCourse,
@@ -136,13 +139,16 @@ export {
   type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
+  type CreateSupervisorOptions,
   type CreateWorkerOptions,
   checkDeploy,
   createClient,
   createIdempotency,
+  createSupervisor,
   createWorker,
   type PlaceOptions,
   type QueueOptions,
+  type Supervisor,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
@@ -215,3 +221,4 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export type { SupervisorHealth } from "./supervisor/index.ts";

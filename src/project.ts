@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { defaultSettings, type Settings } from "./config.ts";
+import { defaultThresholds, type Thresholds } from "./core/index.ts";
 import { RepriseError } from "./errors.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 
@@ -25,6 +26,10 @@ export interface ProjectConfig {
   readonly lanes?: number;
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...`; REPRISE_ARTIFACTS wins. */
   readonly artifacts?: string;
+  /** From when on `reprise supervisor` tells something; what is left out is as usual. */
+  readonly alerts?: Partial<Thresholds>;
+  /** What steps are given as `services` by `reprise worker`, a function that makes it, or a module whose default export is either. */
+  readonly services?: unknown;
   /** In ms unless the name says otherwise; the variable of each wins. */
   readonly settings?: Partial<Settings>;
 }
@@ -37,8 +42,10 @@ export function defineConfig(config: ProjectConfig): ProjectConfig {
 const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "it is not 1 to 64 characters of A-Z a-z 0-9 _ . -");
 const modulePath = z.string().min(1).describe("A module that exports sagas, relative to this file");
 
+const limit = (standard: number) => z.number().nonnegative().optional().meta({ default: standard });
+
 /** With what may stand in `sagas`: in a JSON file paths alone. */
-function shapeWith<Item extends z.ZodType>(item: Item) {
+function shapeWith<Item extends z.ZodType, Services extends z.ZodType>(item: Item, services: Services) {
   const settings = Object.fromEntries(
     Object.entries(defaultSettings).map(([key, standard]) => [
       key,
@@ -65,12 +72,24 @@ function shapeWith<Item extends z.ZodType>(item: Item) {
       .regex(/^(file|s3):\/\/./, "it is neither file:///dir nor s3://bucket")
       .optional()
       .describe("Where large values are kept; REPRISE_ARTIFACTS wins"),
+    alerts: z
+      .strictObject(
+        Object.fromEntries(Object.entries(defaultThresholds).map(([key, standard]) => [key, limit(standard)])),
+      )
+      .optional()
+      .describe("From when on `reprise supervisor` tells something, in ms unless the name says otherwise"),
+    services: services
+      .optional()
+      .describe(
+        "What steps are given as `services`: a module, relative to this file, whose default export is it or makes it",
+      ),
     settings: z.strictObject(settings).optional().describe("Bounds and waits, in ms unless the name says otherwise"),
   });
 }
 
 const fileShape = shapeWith(
   z.union([modulePath, z.custom<Saga>(isSaga, "it is neither a saga nor the path of a module")]),
+  z.unknown(),
 );
 
 /** Reads what a `reprise.config` exports. Throws CONFIG_INVALID with every problem found; `file` is named in it. */
@@ -89,6 +108,6 @@ export function readProject(exported: unknown, file: string): ProjectConfig {
 
 /** The JSON schema of a `reprise.config.json`, as it is published (`schemas/reprise.config.schema.json`). */
 export function projectJsonSchema(): object {
-  const schema = z.toJSONSchema(shapeWith(modulePath), { target: "draft-7", io: "input" });
+  const schema = z.toJSONSchema(shapeWith(modulePath, z.string().min(1)), { target: "draft-7", io: "input" });
   return { ...schema, title: "reprise.config.json" };
 }
