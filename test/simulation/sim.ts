@@ -46,7 +46,9 @@ const { user, system } = process.cpuUsage();
 const cpuSeconds = Math.round((user + system) / 1e5) / 10;
 const seconds = Math.round((performance.now() - started) / 100) / 10;
 if (values.json) {
-  console.log(JSON.stringify({ seeds: count, violations, seconds, cpuSeconds, commits, crashPointHits: hits, elsewhere }));
+  console.log(
+    JSON.stringify({ seeds: count, violations, seconds, cpuSeconds, commits, crashPointHits: hits, elsewhere }),
+  );
 } else {
   console.log(`${count} seeds, ${violations} with violations, ${seconds} s; runs ${JSON.stringify(statuses)}`);
 }
