@@ -6,22 +6,17 @@
 
 import { withArtifacts } from "../../src/artifacts/index.ts";
 import {
-  begin,
   type Consumer,
   type ConsumerOptions,
   childRef,
   type Fact,
-  hashOf,
-  listingsOf,
-  machineOf,
   type Run,
   type RunRecord,
   type RunRef,
   type Store,
 } from "../../src/core/index.ts";
 import { engineWorker } from "../../src/engine/index.ts";
-import { RepriseError } from "../../src/errors.ts";
-import { type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
+import { type Saga, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { type MemoryQueue, memoryQueue } from "../../src/testing/memory-queue.ts";
@@ -30,6 +25,7 @@ import { rigSettings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import { SimClient } from "./client.ts";
 import { checkFamilies } from "./families.ts";
 import { calm, type Doomed, drawnRates, type FaultRates, Fortune } from "./fates.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
@@ -59,8 +55,6 @@ const longQuietMs = 1_800_000;
 const respawnMs = 300;
 /** A dead worker's job is given to another one after that long. */
 const stalledMs = 200;
-/** How often a client asks again that was not answered. */
-const tries = 3;
 /** Towns that are built: sagas take longer to make than their runs to play. */
 const towns = 30;
 
@@ -124,9 +118,10 @@ class Simulation {
   readonly #rates: FaultRates;
   readonly #runCount: number;
   readonly #worldFaults: number;
-  readonly #client: Doomed;
+  /** What the client and the townspeople run in. */
+  readonly #terminal: Doomed;
+  readonly #client: SimClient;
   readonly #operator: Operator;
-  readonly #events: ClientEvent[] = [];
   readonly #deaths: Record<string, number> = {};
   readonly #closed = new Map<string, boolean>();
   readonly #alive = new Map<Mortal, Living>();
@@ -168,7 +163,8 @@ class Simulation {
     this.#storeOf = (process) =>
       losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
     const { loseRequest, loseReply, slow } = this.#rates;
-    this.#client = this.#process("client", { ...calm, loseRequest, loseReply, slow });
+    this.#terminal = this.#process("client", { ...calm, loseRequest, loseReply, slow });
+    this.#client = this.#newClient();
     this.#people = town ? this.#townspeople(seed) : null;
   }
 
@@ -182,8 +178,24 @@ class Simulation {
     });
   }
 
+  #newClient(): SimClient {
+    return new SimClient({
+      store: this.#terminal.process.store(this.#store),
+      wakeUps: this.#queue.wakeUps,
+      clock: this.#clock,
+      random: this.#random,
+      whim: this.#whim,
+      sagas: this.#sagas,
+      runs: this.#runCount,
+      busyMs,
+      points: this.#points,
+      now: () => this.#now(),
+      trace: (line) => this.#trace(line),
+    });
+  }
+
   #townspeople(seed: number): Townspeople {
-    const { process } = this.#client;
+    const { process } = this.#terminal;
     const random = new Random(seed + 3);
     return new Townspeople({
       namespace,
@@ -202,8 +214,8 @@ class Simulation {
     scriptFaults(this.#world, this.#random, this.#worldFaults);
     this.#spawn();
     this.#spawn();
-    for (let n = 0; n < this.#runCount; n += 1) this.#startLater(n);
-    if (this.#isMeddled) this.#meddleLater();
+    for (let n = 0; n < this.#runCount; n += 1) this.#client.startLater(n);
+    if (this.#isMeddled) this.#client.meddleLater();
     this.#people?.meddle(busyMs);
     await this.#haveFaults();
     this.#quiet();
@@ -249,7 +261,7 @@ class Simulation {
   }
 
   #history(): readonly ClientEvent[] {
-    return [...this.#events, ...(this.#people?.history ?? [])];
+    return [...this.#client.history, ...(this.#people?.history ?? [])];
   }
 
   /** The bill is paid at most once at a time, whoever pays it. */
@@ -374,7 +386,7 @@ class Simulation {
     this.#faulty = false;
     this.#world.clearFaults();
     for (const held of this.#world.held()) held.drop();
-    for (const { fortune } of [...this.#alive.values(), this.#client]) fortune.calm();
+    for (const { fortune } of [...this.#alive.values(), this.#terminal]) fortune.calm();
     this.#trace("quiet");
   }
 
@@ -384,79 +396,6 @@ class Simulation {
     const isClosed = this.#closed.get(operationId) ?? this.#whim.chance(0.25);
     this.#closed.set(operationId, isClosed);
     return isClosed;
-  }
-
-  // ---- the client
-
-  #startLater(n: number): void {
-    const saga = this.#random.pick(this.#sagas);
-    const run = { tenant, id: `r${n}` };
-    const input = { id: run.id, refuse: this.#random.chance(0.35) };
-    this.#clock.after(this.#random.between(0, 3_000), () => void this.#start(saga, run, input));
-    if (saga.spec.name === "wait" && this.#random.chance(0.7)) {
-      this.#clock.after(this.#random.between(2_000, 15_000), () => void this.#signal(run));
-    }
-    if (this.#random.chance(0.2)) this.#clock.after(this.#random.between(500, 8_000), () => void this.#cancel(run));
-  }
-
-  /** While faults last: runs are undone, before their end or after it, and are sent what they cannot take. */
-  #meddleLater(): void {
-    for (let n = 0; n < this.#runCount; n += 1) {
-      const run = { tenant, id: `r${n}` };
-      const at = this.#whim.between(1_000, busyMs);
-      if (this.#whim.chance(0.4)) this.#clock.after(at, () => void this.#undo(run));
-      if (this.#whim.chance(0.4)) this.#clock.after(this.#whim.between(1_000, 15_000), () => void this.#provoke(run));
-    }
-  }
-
-  async #undo(run: RunRef): Promise<void> {
-    await this.#send(run, "undo", "client", { type: "undo", reason: "regretted", despitePivot: false });
-  }
-
-  /** (To a run of another saga it is nothing that it ever takes.) */
-  async #provoke(run: RunRef): Promise<void> {
-    await this.#send(run, "event:bad", "client", { type: "event", event: "BAD", payload: {} });
-  }
-
-  async #start(saga: Saga, run: RunRef, input: { readonly id: string; readonly refuse: boolean }): Promise<void> {
-    const now = this.#now();
-    const hash = hashOf(structureOf(saga));
-    const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority: 0, now, startAt: now });
-    const command = { ...first, memberships: listingsOf(first.record), commandId: this.#random.id() };
-    const answer = await this.#asked((store) => store.create(command));
-    const isThere = answer?.answer === "OK" || answer?.answer === "EXISTS";
-    this.#events.push({ op: "start", run, outcome: answer === null ? "info" : isThere ? "ok" : "fail" });
-    if (answer?.answer !== "OK" || answer.wake === null) return;
-    // Or it dies before it has sent it.
-    if (this.#random.chance(0.3)) this.#points.hit("P01");
-    else await this.#queue.wakeUps.wake([answer.wake]);
-  }
-
-  async #send(run: RunRef, slot: string, by: string, body: Parameters<Store["send"]>[0]["body"]): Promise<void> {
-    const command = { run, slot, commandId: this.#random.id(), by, body };
-    const answer = await this.#asked((store) => store.send(command));
-    this.#trace(`${slot} to ${run.id}: ${answer?.answer}`);
-    if (answer?.answer === "OK" && answer.wake !== null) await this.#queue.wakeUps.wake([answer.wake]);
-  }
-
-  /** The same request again, until it is answered; `null`: it never was. */
-  async #asked<Answer>(ask: (store: Store) => Promise<Answer>): Promise<Answer | null> {
-    for (let tried = 0; tried < tries; tried += 1) {
-      try {
-        return await ask(this.#client.process.store(this.#store));
-      } catch (error) {
-        if (!(error instanceof RepriseError)) throw error;
-      }
-    }
-    return null;
-  }
-
-  async #signal(run: RunRef): Promise<void> {
-    await this.#send(run, "event:go", "client", { type: "event", event: "GO", payload: {} });
-  }
-
-  async #cancel(run: RunRef): Promise<void> {
-    await this.#send(run, "cancel", "client", { type: "cancel", mode: "compensate", reason: "changed my mind" });
   }
 
   // ---- the operator
@@ -505,7 +444,7 @@ class Simulation {
   /** Some of the runs that have ended are undone; `false`: none. */
   async #undoSome(): Promise<boolean> {
     const some = (await this.#runs()).filter(({ record }) => record.parent === null && this.#whim.chance(0.25));
-    for (const { record } of some) await this.#undo({ tenant, id: record.id });
+    for (const { record } of some) await this.#client.undo({ tenant, id: record.id });
     await this.#clock.advance(1_000);
     return some.length > 0;
   }
@@ -519,11 +458,11 @@ class Simulation {
     const { review } = record;
     const run = { tenant, id: record.id };
     if (this.#people !== null && review === null) return await this.#people.attend(record);
-    if (record.status === "waiting") return await this.#signal(run);
+    if (record.status === "waiting") return await this.#client.signal(run);
     const verb = this.#operator.answer({ record, rows });
     if (review === null || verb === null) return;
     this.#trace(`operator on ${run.id}: ${review.reason} ${JSON.stringify(verb)}`);
-    await this.#send(run, `review:${review.n}`, "operator", { type: "verb", verb });
+    await this.#client.send(run, `review:${review.n}`, "operator", { type: "verb", verb });
   }
 
   // ---- time
