@@ -59,6 +59,18 @@ export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
+export {
+  isGood,
+  type Prevented,
+  type SloEvent,
+  type SloReport,
+  type SloStanding,
+  type Story,
+  sloEvents,
+  sloReport,
+  type Tally,
+  tallyOf,
+} from "./telling/slo.ts";
 export { isDriven, unservedBy } from "./telling/unserved.ts";
 export {
   type CallVerdict,
