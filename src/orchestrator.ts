@@ -349,6 +349,9 @@ function troublesToStderr(): Facts {
 function lineOf(fact: Fact): string | null {
   switch (fact.fact) {
     case "committed":
+    case "created":
+    case "existed":
+    case "acquired":
     case "call":
     case "fenced":
     case "stale":

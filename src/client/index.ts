@@ -26,6 +26,7 @@ export type { ExecuteOptions, Replayed } from "./replay.ts";
 export type { ScheduleBy, ScheduleOptions, Schedules, ScheduleView } from "./schedules.ts";
 export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts";
 export type { Signalled, SignalWithStartOptions } from "./signal-with-start.ts";
+export type { SloQuery } from "./slo.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { TokenFor, TokenOptions, TokenView } from "./tokens.ts";
 export type { UndoOptions } from "./undo.ts";

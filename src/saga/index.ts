@@ -53,6 +53,7 @@ export type { RetryOptions } from "./policy.ts";
 export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput, jsonSchemaOf } from "./schema.ts";
 export { schemasOf } from "./schemas.ts";
+export type { ObjectiveSpec, SloBound, SloName, SloOptions, SloSpec } from "./slo.ts";
 export type {
   ActionContext,
   ApprovalTerms,

@@ -7,6 +7,7 @@ import type { AnyStateMachine } from "xstate";
 import type { ZodObject, ZodType } from "zod";
 import type { Json } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
+import type { SloSpec } from "./slo.ts";
 import type { Tools } from "./tools.ts";
 
 export type { Json } from "./json-type.ts";
@@ -251,6 +252,8 @@ export interface SagaSpec {
   readonly deadline: { readonly ms: number; readonly then: "compensate" | "review" } | null;
   /** By name of what is used. `steps`, `toolCalls` and `time` (ms since its start) are counted by themselves. */
   readonly budgets: ((view: { readonly input: unknown }) => Readonly<Record<string, BudgetSpec>>) | null;
+  /** What is promised of its runs; `null`: nothing. */
+  readonly slo: SloSpec | null;
   /** So many times the same call (step and input) in one run, and a person is asked; `null`: as often as it likes. */
   readonly loopLimit: number | null;
   /** Runs of one key take turns, `limit` at a time; `null`: no run waits for another. */
