@@ -28,4 +28,5 @@ export { type HeldRemotely, type WorldControl, worldControl } from "./fake-world
 export { serveFakeWorld, type WorldServer } from "./fake-world-server.ts";
 export { type Fact, fact, type Given, type GivenOptions, given, type Stands } from "./given.ts";
 export { type SagaMatchers, sagaMatchers } from "./matchers.ts";
+export { type ReplayedLog, replayLog } from "./replay-log.ts";
 export { type DecidingOptions, type SimulateOptions, Simulation, simulate } from "./simulate.ts";
