@@ -121,6 +121,7 @@ export class Crew {
 
   #replace(place: Place, child: Child, { code, signal }: Exit): void {
     const isKnown = place.worker?.child === child;
+    this.#options.books.keep(`worker-${child.pid}.log`, child.stderr);
     const note = signal ?? (code === 0 ? "in good order" : `code ${code}: ${child.stderr.slice(-1_000)}`);
     const owner = isKnown ? { owner: place.worker?.owner ?? "" } : {};
     this.#options.books.mishap("worker ended", { pid: child.pid, ...owner, note });

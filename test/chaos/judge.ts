@@ -62,7 +62,11 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
     const history = claimed(books.history(), mishaps, parts.asked);
     const runs = await allRuns(store);
     const logs = new Map<string, readonly LogEntry[]>();
-    for (const run of runs) logs.set(run.id, await store.log(run));
+    for (const run of runs) {
+      const [record, log] = await Promise.all([store.read(run), store.log(run)]);
+      logs.set(run.id, log);
+      books.found({ record, log });
+    }
     const started = new Set(history.flatMap(({ op, run }) => (op === "start" ? [run.id] : [])));
     const client: ClientEvent[] = [...history];
     const strangers: string[] = [];

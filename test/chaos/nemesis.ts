@@ -33,6 +33,8 @@ const gap = { leastMs: 300, mostMs: 900 } as const;
 /** So long an armed worker is waited for to come to its point. */
 const hitWithinMs = 2_500;
 const apartMs = 2 * leaseMs;
+/** Of the deaths, those for which nobody need be left. */
+const nobodyLeftShare = 0.1;
 const maxArmedDrops = 60;
 /** Attempts, beside the schedule, at points that were never hit. */
 const furtherCrashes = 40;
@@ -290,9 +292,12 @@ export class Nemesis {
     }
   }
 
+  /** One of those at work. Mostly somebody is left to take over: a slow machine must not leave nobody at work for long. */
   async #anyone(): Promise<Manned> {
     const { crew, random } = this.#parts;
-    return await waitFor(() => crew.fit.length > 0 && random.pick(crew.fit), { what: "a worker", timeoutMs: 60_000 });
+    const least = random.chance(nobodyLeftShare) ? 1 : 2;
+    const found = () => crew.fit.length >= least && random.pick(crew.fit);
+    return await waitFor(found, { what: "a worker", timeoutMs: 120_000 });
   }
 
   #inBackground(work: () => Promise<void>): void {

@@ -39,7 +39,7 @@ export async function timelineOf(violation: string, parts: TimelineParts): Promi
 function runIn(violation: string): string | null {
   const [, id = null] =
     new RegExp(`${namespace}/${tenant}/([A-Za-z0-9_.-]+)/`).exec(violation) ??
-    new RegExp(`\\b${tenant}[/~]([A-Za-z0-9_.-]+)`).exec(violation) ??
+    new RegExp(`\\b${tenant}[/~:]([A-Za-z0-9_.-]+)`).exec(violation) ??
     /^I11: (\S+) is/.exec(violation) ??
     [];
   return id;
