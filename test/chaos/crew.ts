@@ -24,6 +24,7 @@ export interface CrewMember {
   readonly child: Child;
   readonly owner: string;
   readonly hits: string;
+  readonly version: 1 | 2;
   isFrozen: boolean;
 }
 
@@ -115,8 +116,8 @@ export class Crew {
     const ready = await child.nextMessage(isReady, bootMs).catch(() => null);
     if (ready === null) return; // it died before it served: another one follows
     const { ready: owner } = ready;
-    books.mishap("worker", { pid: child.pid, owner, note: `version ${this.version}, skew ${orders.skewMs}` });
-    place.worker = { child, owner, hits, isFrozen: false };
+    books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
+    place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
   }
 
   #replace(place: Place, child: Child, { code, signal }: Exit): void {
