@@ -63,6 +63,7 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type SloQuery,
   type Started,
   type StartOptions,
   type TokenFor,
@@ -101,6 +102,8 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SloReport,
+  SloStanding,
   UndoCourse,
   UndoStep,
   UnreadableRun,
@@ -123,6 +126,7 @@ export {
   type QueueOptions,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
+export type { QueueTelemetry } from "./queue/index.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,
@@ -174,6 +178,9 @@ export {
   type SagaOptions,
   type SagaOutput,
   type SagaStart,
+  type SloBound,
+  type SloName,
+  type SloOptions,
   type Spend,
   type Step,
   StepError,
@@ -192,3 +199,16 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export {
+  type AlertRule,
+  type AlertRules,
+  combineFacts,
+  createTelemetry,
+  type LogLevel,
+  type LogOptions,
+  type MetricsOptions,
+  sloAlertRules,
+  type Telemetry,
+  type TelemetryOptions,
+  type TraceOptions,
+} from "./telemetry/index.ts";

@@ -61,8 +61,6 @@ export { sizeOf } from "./size.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
 export {
   isGood,
-  type Prevented,
-  type SloEvent,
   type SloReport,
   type SloStanding,
   type Story,

@@ -90,10 +90,16 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
     case "created":
       return logger.info(about(fact.record), "run started");
     case "existed":
-      return logger.debug({ run: fact.run.id, tenant: fact.run.tenant, saga: `${fact.saga}@${fact.version}` }, "run existed");
+      return logger.debug(
+        { run: fact.run.id, tenant: fact.run.tenant, saga: `${fact.saga}@${fact.version}` },
+        "run existed",
+      );
     case "acquired":
       if (fact.takenFrom === null) return;
-      return logger.warn({ ...about(fact.record), from: fact.takenFrom.owner, died: fact.takenFrom.died }, "run taken over");
+      return logger.warn(
+        { ...about(fact.record), from: fact.takenFrom.owner, died: fact.takenFrom.died },
+        "run taken over",
+      );
     case "call":
       return;
     case "fenced":
@@ -102,7 +108,10 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
       return logger.warn({ run: fact.run.id, tenant: fact.run.tenant, why: fact.fact }, "run lost to another worker");
     case "unserved": {
       const { run, saga, version } = fact;
-      return logger.warn({ run: run.id, tenant: run.tenant, saga: `${saga}@${version}` }, "no worker here serves the run");
+      return logger.warn(
+        { run: run.id, tenant: run.tenant, saga: `${saga}@${version}` },
+        "no worker here serves the run",
+      );
     }
     case "recovered":
       return logger.warn({ owner: fact.owner, runs: fact.runs }, "a worker is gone; its leases are ended");
@@ -176,7 +185,12 @@ function lineOf(move: Move, record: RunRecord): Line {
     case "budget":
       return { level: "debug", message: "budget used", row: null, fields: { budget: move.name, used: move.used } };
     case "migrated":
-      return { level: "info", message: "run migrated", row: null, fields: { from: move.from, to: move.to, by: move.by } };
+      return {
+        level: "info",
+        message: "run migrated",
+        row: null,
+        fields: { from: move.from, to: move.to, by: move.by },
+      };
     case "parked":
       return { level: "warn", message: "run needs a person", row: null, fields: { reason: move.review.reason } };
     case "unparked":
@@ -207,7 +221,9 @@ function traceField(traceId: string | null): Readonly<Record<string, string>> {
 /** `12:00:00.000 info  run completed  saga=order@1 run=... `. */
 function readableLine(json: string): string {
   const { level, time, msg, ...fields } = JSON.parse(json) as Readonly<Record<string, unknown>>;
-  const told = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const told = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   // A terminal obeys control characters; nobody's data may.
   const text = `${String(time).slice(11, 23)} ${String(level).padEnd(5)} ${String(msg)}  ${told.join(" ")}`;
   return `${text.replace(/\p{Cc}/gu, " ")}\n`;

@@ -6,7 +6,12 @@ import type { Call, CommittedFact, Review, Row, Taken } from "../core/index.ts";
 
 /** One thing that has happened to a run, with the row that it is about. */
 export type Move =
-  | { readonly is: "outcome"; readonly row: Row; readonly outcome: "succeeded" | "not_applied" | "unknown"; readonly proof: string }
+  | {
+      readonly is: "outcome";
+      readonly row: Row;
+      readonly outcome: "succeeded" | "not_applied" | "unknown";
+      readonly proof: string;
+    }
   | { readonly is: "interrupted"; readonly row: Row }
   | { readonly is: "probed"; readonly row: Row; readonly answer: "happened" | "absent" | "cannot_tell" }
   | { readonly is: "reused" | "absorbed"; readonly row: Row }
