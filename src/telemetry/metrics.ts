@@ -5,7 +5,15 @@
  */
 import { createRequire } from "node:module";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type CommittedFact, type Fact, type Facts, isGood, type RunRecord, sloEvents } from "../core/index.ts";
+import {
+  type CommittedFact,
+  type Fact,
+  type Facts,
+  isGood,
+  type Row,
+  type RunRecord,
+  sloEvents,
+} from "../core/index.ts";
 import type { Saga, SloSpec } from "../saga/index.ts";
 import { catalogue, type MetricName, type MetricSpec } from "./catalogue.ts";
 import { callUnderWay, type Move, movesOf } from "./moves.ts";
@@ -170,15 +178,8 @@ export class Metrics {
     switch (move.is) {
       case "outcome":
         return this.#outcome(fact, move);
-      case "interrupted": {
-        const { step, seq } = move.row;
-        const sentAt = callUnderWay(before.rows[seq - 1])?.sentAt ?? null;
-        this.count("reprise_interruptions_total", { saga, step });
-        this.count("reprise_resumptions_total", { saga, step });
-        this.count("reprise_resumption_steps_kept_total", { saga }, record.rows - record.open.length);
-        if (sentAt !== null) this.observe("reprise_recovery_seconds", { saga }, entry.at - sentAt);
-        return;
-      }
+      case "interrupted":
+        return this.#interrupted(fact, move.row);
       case "probed":
         if (move.answer === "happened") this.count("reprise_duplicates_prevented_total", { saga, how: "probe" });
         return;
@@ -193,15 +194,8 @@ export class Metrics {
         return this.count("reprise_compensations_total", { saga, step: move.row.step, state: move.state });
       case "asked":
         return this.count("reprise_approvals_total", { saga, step: move.row.step, state: "asked" });
-      case "approval": {
-        const { step, approval } = move.row;
-        this.count("reprise_approvals_total", { saga, step, state: move.state });
-        const isDecided =
-          approval?.state === "approved" || approval?.state === "rejected" || approval?.state === "expired";
-        const wasAsking = before.rows[move.row.seq - 1]?.approval?.state === "asking";
-        if (isDecided && wasAsking) this.observe("reprise_approval_seconds", { saga, step }, entry.at - approval.since);
-        return;
-      }
+      case "approval":
+        return this.#approval(fact, move);
       case "verb":
         this.count("reprise_interventions_total", { saga, verb: move.verb });
         if (move.plan) this.count("reprise_replays_total", { saga, mode: "resume" });
@@ -230,6 +224,24 @@ export class Metrics {
         return this.observe("reprise_run_seconds", { saga, status }, (record.endedAt ?? createdAt) - createdAt);
       }
     }
+  }
+
+  #interrupted({ record, entry, before }: CommittedFact, { step, seq }: Row): void {
+    const { saga } = record;
+    const sentAt = callUnderWay(before.rows[seq - 1])?.sentAt ?? null;
+    this.count("reprise_interruptions_total", { saga, step });
+    this.count("reprise_resumptions_total", { saga, step });
+    this.count("reprise_resumption_steps_kept_total", { saga }, record.rows - record.open.length);
+    if (sentAt !== null) this.observe("reprise_recovery_seconds", { saga }, entry.at - sentAt);
+  }
+
+  #approval({ record, entry, before }: CommittedFact, { row, state }: Extract<Move, { is: "approval" }>): void {
+    const { saga } = record;
+    const { step, approval, seq } = row;
+    this.count("reprise_approvals_total", { saga, step, state });
+    if (approval === null || approval.state === "asking" || approval.state === "not_needed") return;
+    const wasAsking = before.rows[seq - 1]?.approval?.state === "asking";
+    if (wasAsking) this.observe("reprise_approval_seconds", { saga, step }, entry.at - approval.since);
   }
 
   #outcome(
