@@ -63,8 +63,6 @@ export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
 export {
   isGood,
-  type Prevented,
-  type SloEvent,
   type SloReport,
   type SloStanding,
   type Story,
