@@ -40,6 +40,8 @@ function rule({ name, severity, expr, since, summary, description }: Alert): Rul
 }
 
 // What is read from Redis is the same whoever says so: the largest is taken, not the sum.
+const parked = (when = "") => `sum by (reprise_ns) (max by (reprise_ns, reason) (${of.parked}${when}))`;
+
 const outcomes: readonly Alert[] = [
   {
     name: "RepriseUnknownOutcome",
@@ -52,10 +54,11 @@ const outcomes: readonly Alert[] = [
   {
     name: "RepriseParkedRunsGrowing",
     severity: "ticket",
-    expr: `sum by (reprise_ns) (max by (reprise_ns, reason) (${of.parked})) - sum by (reprise_ns) (max by (reprise_ns, reason) (${of.parked} offset 30m)) > 5`,
+    // Where none was parked half an hour ago there is no series, which is not the same as nought.
+    expr: `${parked()} - (${parked(" offset 30m")} or ${parked()} * 0) > 5`,
     since: "5m",
     summary: "More and more runs are parked for a person",
-    description: "{{ $value }} runs more than half an hour ago wait for a person.",
+    description: "{{ $value }} more runs than half an hour ago wait for a person.",
   },
   {
     name: "RepriseApprovalOld",
