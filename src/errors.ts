@@ -23,6 +23,7 @@ export const errorCodes = [
   "EVENT_INVALID",
   "RUN_NOT_FOUND",
   "RUN_CONFLICT",
+  "RUN_GONE",
   "RUN_ENDED",
   "REVIEW_GONE",
   "REVIEW_TAKEN",

@@ -50,6 +50,7 @@ export {
   type ResultOptions,
   ResultTimeout,
   RunCancelled,
+  type RunDifference,
   RunFailed,
   type RunHandle,
   type RunMigration,
@@ -63,6 +64,7 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type StandAt,
   type Started,
   type StartOptions,
   type TokenFor,
@@ -83,8 +85,10 @@ export type {
   Fact,
   Facts,
   Known,
+  LastAct,
   ListPage,
   LogEntry,
+  Mark,
   MissingValue,
   PausedSaga,
   Principal,
@@ -101,6 +105,13 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  Span,
+  SpanEnd,
+  SpanKind,
+  StoppedAt,
+  Stretch,
+  Timeline,
+  TimelineRow,
   UndoCourse,
   UndoStep,
   UnreadableRun,
@@ -123,6 +134,7 @@ export {
   type QueueOptions,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
+export { defineConfig, type ProjectConfig } from "./project.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,

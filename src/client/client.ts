@@ -10,6 +10,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
+import { type GcOptions, type GcReport, gc } from "./gc.ts";
 import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
@@ -157,6 +158,12 @@ export interface Client {
   resumeQueue(queue: string): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
+  /**
+   * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
+   *
+   * @throws RepriseError STORE_UNAVAILABLE.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
   close(): Promise<void>;
 }
 
@@ -221,6 +228,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    gc: (given = {}) => gc(connection, given),
     close: () => connection.close(),
   };
 }

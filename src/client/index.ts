@@ -16,6 +16,7 @@ export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunO
 export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
+export type { RunDifference, StandAt } from "./history.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";

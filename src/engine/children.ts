@@ -93,7 +93,7 @@ async function start(context: EngineContext, { parent, row, step }: ChildCall, i
   });
   const made = await context.store.create(command);
   if (made.answer === "OK") await wake(context, made.wake);
-  return made.answer !== "CONFLICT";
+  return made.answer === "OK" || made.answer === "EXISTS";
 }
 
 async function look(

@@ -1,3 +1,11 @@
+export {
+  type CoverOptions,
+  coverPaths,
+  type PathAnswer,
+  type PathFailure,
+  type PathsReport,
+  type PathTransition,
+} from "./cover-paths.ts";
 export { crashSweep, type SweepFailure, type SweepOptions, type SweepReport } from "./crash-sweep.ts";
 export {
   type CallFault,
