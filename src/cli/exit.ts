@@ -119,7 +119,6 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BUDGET_EXHAUSTED: failed,
   SIMULATION_RESTLESS: failed,
   RECORD_CORRUPT: failed,
-  RESTORE_BLOCKED: failed,
   ARTIFACT_MISSING: failed,
 };
 
