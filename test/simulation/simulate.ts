@@ -5,33 +5,23 @@
  */
 
 import { withArtifacts } from "../../src/artifacts/index.ts";
-import {
-  type Consumer,
-  type ConsumerOptions,
-  childRef,
-  type Fact,
-  type Run,
-  type RunRecord,
-  type RunRef,
-  type Store,
-} from "../../src/core/index.ts";
-import { engineWorker } from "../../src/engine/index.ts";
+import { childRef, type Fact, type Run, type RunRecord, type RunRef, type Store } from "../../src/core/index.ts";
 import { type Saga, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { type MemoryQueue, memoryQueue } from "../../src/testing/memory-queue.ts";
-import { Mortal } from "../../src/testing/rig/mortal.ts";
 import { rigSettings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
 import { SimClient } from "./client.ts";
+import { Crew, doomedProcess, idsOf } from "./crew.ts";
 import { checkFamilies } from "./families.ts";
-import { calm, type Doomed, drawnRates, type FaultRates, Fortune } from "./fates.ts";
+import { calm, type Doomed, drawnRates, type FaultRates } from "./fates.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
-import { scriptFaults, servicesOf, witnessed, worldServices } from "./outside.ts";
+import { scriptFaults, witnessed, worldServices } from "./outside.ts";
 import { CrashPoints, type PointHits } from "./points.ts";
 import { Random } from "./random.ts";
 import { parentSagas, sharedSagas, simSagas } from "./sagas.ts";
@@ -52,9 +42,6 @@ const busyMs = 25_000;
 const quietPhaseMs = 600_000;
 /** Where people and budgets are asked one after the other, up and down families. */
 const longQuietMs = 1_800_000;
-const respawnMs = 300;
-/** A dead worker's job is given to another one after that long. */
-const stalledMs = 200;
 /** Towns that are built: sagas take longer to make than their runs to play. */
 const towns = 30;
 
@@ -96,11 +83,6 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedReport> {
   return await sim.run();
 }
 
-interface Living extends Doomed {
-  consumer: Consumer | null;
-  onWake: ((run: RunRef) => Promise<void>) | null;
-}
-
 class Simulation {
   readonly #options: SeedOptions;
   readonly #random: Random;
@@ -112,8 +94,6 @@ class Simulation {
   readonly #points: CrashPoints;
   /** As the operator and the witnesses have it. */
   readonly #store: Store;
-  /** As a process has it. */
-  readonly #storeOf: (process: Mortal) => Store;
   readonly #queue: MemoryQueue;
   readonly #rates: FaultRates;
   readonly #runCount: number;
@@ -122,16 +102,13 @@ class Simulation {
   readonly #terminal: Doomed;
   readonly #client: SimClient;
   readonly #operator: Operator;
-  readonly #deaths: Record<string, number> = {};
   readonly #closed = new Map<string, boolean>();
-  readonly #alive = new Map<Mortal, Living>();
-  readonly #underWay = new Map<Mortal, number>();
+  readonly #crew: Crew;
   readonly #sagas: readonly Saga[];
   readonly #isMeddled: boolean;
   /** `null`: nobody but the client and the operator. */
   readonly #people: Townspeople | null;
   #faulty = true;
-  #births = 0;
   #commits = 0;
 
   constructor(options: SeedOptions) {
@@ -155,15 +132,28 @@ class Simulation {
     this.#points = new CrashPoints((run) => this.#model.believed(run));
     this.#queue = memoryQueue({ clock });
     const store = this.#watched(
-      memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) }),
+      memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#crew.pulseLives(pulse) }),
     );
     const kept = { artifacts: new MemoryArtifacts(), namespace, thresholdBytes: 4 };
     const artifacts = losingArtifacts(kept.artifacts, new Random(seed + 1), () => this.#faulty);
     this.#store = losing ? withArtifacts(store, kept) : store;
-    this.#storeOf = (process) =>
-      losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
+    const around = { clock, random: this.#random, points: this.#points, trace: (line: string) => this.#trace(line) };
+    this.#crew = new Crew({
+      ...around,
+      namespace,
+      settings,
+      sagas: this.#sagas,
+      world: this.#world,
+      queue: this.#queue,
+      rates: this.#rates,
+      storeOf: (process) =>
+        losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store),
+      isClosed: (id) => this.#isClosed(id),
+      isTraced: options.trace !== undefined,
+      onFact: options.onFact,
+    });
     const { loseRequest, loseReply, slow } = this.#rates;
-    this.#terminal = this.#process("client", { ...calm, loseRequest, loseReply, slow });
+    this.#terminal = doomedProcess("client", { ...calm, loseRequest, loseReply, slow }, around, () => undefined);
     this.#client = this.#newClient();
     this.#people = town ? this.#townspeople(seed) : null;
   }
@@ -212,8 +202,8 @@ class Simulation {
 
   async run(): Promise<SeedReport> {
     scriptFaults(this.#world, this.#random, this.#worldFaults);
-    this.#spawn();
-    this.#spawn();
+    this.#crew.spawn();
+    this.#crew.spawn();
     for (let n = 0; n < this.#runCount; n += 1) this.#client.startLater(n);
     if (this.#isMeddled) this.#client.meddleLater();
     this.#people?.meddle(busyMs);
@@ -247,7 +237,7 @@ class Simulation {
       seed,
       derived: this.#derived(),
       check: report,
-      deaths: this.#deaths,
+      deaths: this.#crew.deaths,
       commits: this.#commits,
       hits,
       violations,
@@ -274,104 +264,7 @@ class Simulation {
     });
   }
 
-  // ---- processes
-
-  #process(name: string, rates: FaultRates): Doomed {
-    const fortune = new Fortune(this.#random, this.#points, rates);
-    const process = new Mortal({
-      name,
-      clock: this.#clock,
-      fates: (crossing) => fortune.fateAt(crossing),
-      stillMs: () => fortune.stillMs(),
-      lateMs: () => fortune.lateMs(),
-      onDeath: (dead, where) => this.#buried(dead, where),
-      onStandstill: (where) => this.#trace(`${name} stands still at ${where}`),
-      pace: (ms) => ms,
-    });
-    return { process, fortune };
-  }
-
-  #spawn(): void {
-    this.#births += 1;
-    const doomed = this.#process(`w${this.#births}`, this.#faulty ? this.#rates : calm);
-    const { process } = doomed;
-    this.#alive.set(process, { ...doomed, consumer: null, onWake: null });
-    const worker = engineWorker(this.#parts(process), {
-      namespace,
-      sagas: withChildren(this.#sagas),
-      pools: ["default"],
-      queues: [],
-      concurrency: 5,
-      services: servicesOf(process, {
-        world: this.#world,
-        isClosed: (id) => this.#isClosed(id),
-        underWay: (of, by) => void this.#underWay.set(of, (this.#underWay.get(of) ?? 0) + by),
-      }),
-      settings,
-      allowForgetfulStore: false,
-      log: () => undefined,
-    });
-    worker.start().catch((error: unknown) => {
-      this.#trace(`${process.name} could not start: ${String(error)}`);
-      process.kill("start");
-    });
-  }
-
-  #parts(process: Mortal): Parameters<typeof engineWorker>[0] {
-    return {
-      ports: {
-        store: this.#storeOf(process),
-        wakeUps: process.wakeUps(this.#queue.wakeUps),
-        clock: process.clock,
-        ids: idsOf(this.#random),
-        facts: { emit: (fact) => this.#emit(process.name, fact) },
-      },
-      consumers: (wanted) => this.#consumerOf(process, wanted),
-      pulse: (onOpen) => {
-        onOpen({ serverId: "sim", pulse: process.name });
-        return { close: () => undefined };
-      },
-    };
-  }
-
-  #consumerOf(process: Mortal, wanted: ConsumerOptions): Consumer {
-    const touch = { kind: "job", what: "job", asked: [] } as const;
-    const onWake = (run: RunRef) =>
-      process.cross(
-        touch,
-        () => wanted.onWake(run),
-        () => this.#wakeAnother(process, run),
-      );
-    const consumer = this.#queue.consumers({ ...wanted, onWake });
-    const mine = this.#alive.get(process);
-    if (mine !== undefined) Object.assign(mine, { consumer, onWake: wanted.onWake });
-    return consumer;
-  }
-
-  /** A job is handed to another worker as well, whatever the queue thinks of it. */
-  #wakeAnother(than: Mortal, run: RunRef): void {
-    const another = [...this.#alive.values()].find(({ process }) => process !== than);
-    void another?.onWake?.(run);
-  }
-
-  #emit(name: string, fact: Fact): void {
-    this.#options.onFact?.(fact);
-    if (this.#options.trace !== undefined) this.#trace(`${name} ${JSON.stringify(fact)}`);
-  }
-
-  #buried(process: Mortal, where: string): void {
-    this.#trace(`${process.name} dies ${where}`);
-    this.#deaths[where] = (this.#deaths[where] ?? 0) + 1;
-    if ((this.#underWay.get(process) ?? 0) > 0 && !/(action|undo|probe) /.test(where)) this.#points.hit("P07");
-    const { consumer = null } = this.#alive.get(process) ?? {};
-    this.#alive.delete(process);
-    if (consumer !== null) this.#clock.after(stalledMs, () => this.#queue.crash(consumer));
-    this.#clock.after(respawnMs, () => this.#spawn());
-  }
-
-  #pulseLives(pulse: string): boolean {
-    return [...this.#alive.keys()].some(({ name }) => name === pulse);
-  }
+  // ---- faults
 
   /** Until nobody wants anything any more and every run is at its end or waits for somebody. */
   async #haveFaults(): Promise<void> {
@@ -386,7 +279,8 @@ class Simulation {
     this.#faulty = false;
     this.#world.clearFaults();
     for (const held of this.#world.held()) held.drop();
-    for (const { fortune } of [...this.#alive.values(), this.#terminal]) fortune.calm();
+    this.#crew.calm();
+    this.#terminal.fortune.calm();
     this.#trace("quiet");
   }
 
@@ -493,10 +387,6 @@ function townOf(n: number): readonly Saga[] {
 function strictnessOf(sagas: readonly Saga[], { saga }: RunRecord): boolean {
   const known = withChildren(sagas).find(({ name }) => name === saga);
   return known?.spec.unwind !== "parallel-regions";
-}
-
-function idsOf(random: Random) {
-  return { next: () => random.id(), random: () => random.next() };
 }
 
 /** It goes on only when somebody says something. */
