@@ -195,10 +195,18 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     },
   );
   const unwatch = telemetry?.watch(base);
-  return standing(worker, adminOf(worker, base, options.admin ?? {}), async () => {
+  return standing(worker, adminOf(worker, base, { ...pageOf(options.telemetry), ...options.admin }), async () => {
     unwatch?.();
     await base.close();
   });
+}
+
+/** What `/metrics` shows of the telemetry that a worker was given. */
+function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics"> {
+  if (telemetry === undefined) return {};
+  return {
+    metrics: async () => ({ text: await telemetry.metricsText(), contentType: telemetry.metricsContentType }),
+  };
 }
 
 function adminOf(worker: Worker, { config, namespace, store }: Base, options: AdminOptions): Ground | null {
