@@ -18,6 +18,7 @@ export const unmended: readonly Pinned[] = [
   {
     kind: "town",
     seed: 1_439,
-    found: "a run is killed, its workers die three times while it kills its child, and it ends and leaves the child going",
+    found:
+      "a run is killed, its workers die three times while it kills its child, and it ends and leaves the child going",
   },
 ];
