@@ -15,6 +15,7 @@ import {
   type RunRef,
   type RunStatus,
   type RunVerdict,
+  type Timeline,
   type UnwindPreview,
   unwindPreview,
   verdictOf,
@@ -29,6 +30,7 @@ import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { difference, type RunDifference, timeline } from "./history.ts";
 import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
 import { controlRun, type PauseOptions } from "./paused.ts";
@@ -70,6 +72,13 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   watch(): AsyncIterable<RunView>;
   /** Its history, one entry per revision. */
   log(): Promise<readonly LogEntry[]>;
+  /** What it did with its time: attempts, waits, crashes, hand-overs, as far as its log is kept. Throws RUN_NOT_FOUND. */
+  timeline(): Promise<Timeline>;
+  /**
+   * How it stood at two revisions, what differs, and what happened in between. Throws RUN_NOT_FOUND, SAGA_UNKNOWN (its machine is
+   * needed), INPUT_INVALID (there is no such revision).
+   */
+  difference(revisions: { readonly from: number; readonly to: number }): Promise<RunDifference>;
   /** Every external effect it tried to make, with the operation ids. */
   ledger(): Promise<readonly LedgerRow[]>;
   /** What may safely be done with it as it lies there: a judgement of every call, and one of the whole. */
@@ -188,6 +197,14 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const entries = await (await this.#connection.store()).log(this.#ref);
     if (entries.length === 0) throw notFound(this.#ref);
     return entries;
+  }
+
+  timeline(): Promise<Timeline> {
+    return timeline(this.#connection, this.#ref);
+  }
+
+  difference(revisions: { readonly from: number; readonly to: number }): Promise<RunDifference> {
+    return difference(this.#connection, this.#ref, revisions);
   }
 
   async ledger(): Promise<readonly LedgerRow[]> {

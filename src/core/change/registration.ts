@@ -3,9 +3,9 @@ import { type Saga, schemasOf, structureOf } from "../../saga/index.ts";
 import { structureHashOf } from "../digest.ts";
 import type { RegisteredSaga } from "../ports.ts";
 
+/** A saga does not change once it is made, and to tell its schemas takes long. */
 const registrations = new WeakMap<Saga, RegisteredSaga>();
 
-/** The same one for the same saga: taking a machine and its schemas apart costs as much as a run of it. */
 export function registrationOf(saga: Saga): RegisteredSaga {
   const registration = registrations.get(saga) ?? newRegistration(saga);
   registrations.set(saga, registration);

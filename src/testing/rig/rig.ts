@@ -64,6 +64,9 @@ export const rigSettings: EngineSettings = {
   maxPayloadBytes: 256 * 1024,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
 };
 
 export interface RigOptions {
@@ -163,7 +166,7 @@ export class Rig {
       name: `worker-${this.#births}`,
       clock: this.clock,
       fates,
-      stillMs: rigSettings.leaseMs * 2,
+      stillMs: () => rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
       onStandstill: (where) => this.#stood(process, where),
       pace: (ms) => (ms > 0 ? Math.max(ms, Math.min(this.#restUntil - this.now(), maxCoastMs)) : ms),
@@ -281,15 +284,13 @@ export class Rig {
       ...wanted,
       onWake: (run) =>
         process.cross(
-          "job",
-          "job",
+          { kind: "job", what: "job", asked: [] },
           () => wanted.onWake(run),
           again(({ onWake }) => onWake?.(run)),
         ),
       onStep: (job) =>
         process.cross(
-          "job",
-          "step job",
+          { kind: "job", what: "step job", asked: [] },
           () => wanted.onStep(job),
           again(({ onStep }) => onStep?.(job)),
         ),
@@ -308,7 +309,7 @@ export class Rig {
 
   #servicesOf(process: Mortal): object {
     const { services, kinds } = this.#options;
-    const cross: Cross = (what, go) => process.cross("service", what, go);
+    const cross: Cross = (what, go) => process.cross({ kind: "service", what, asked: [] }, go);
     return watchedServices(services?.(this.world) ?? {}, cross, kinds ?? new Map(), this.#watch);
   }
 
