@@ -16,6 +16,8 @@ export {
   type BatchItem,
   type BatchOptions,
   type BatchReport,
+  type BundledSnapshot,
+  type BundleOptions,
   type Cancelled,
   type CancelOptions,
   type Change,
@@ -47,10 +49,12 @@ export {
   type PauseOptions,
   type PendingApproval,
   type PlanOptions,
+  parseBundle,
   type Replayed,
   type Resolution,
   type ResultOptions,
   ResultTimeout,
+  type RunBundle,
   RunCancelled,
   type RunDifference,
   RunFailed,
@@ -66,6 +70,7 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type SloQuery,
   type StandAt,
   type Started,
   type StartOptions,
@@ -115,6 +120,8 @@ export type {
   RunVerdict,
   SeenWorker,
   ServerFacts,
+  SloReport,
+  SloStanding,
   Span,
   SpanEnd,
   SpanKind,
@@ -152,6 +159,7 @@ export {
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
+export type { QueueTelemetry } from "./queue/index.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,
@@ -203,6 +211,9 @@ export {
   type SagaOptions,
   type SagaOutput,
   type SagaStart,
+  type SloBound,
+  type SloName,
+  type SloOptions,
   type Spend,
   type Step,
   StepError,
@@ -222,3 +233,16 @@ export {
   type View,
 } from "./saga/index.ts";
 export type { SupervisorHealth } from "./supervisor/index.ts";
+export {
+  type AlertRule,
+  type AlertRules,
+  combineFacts,
+  createTelemetry,
+  type LogLevel,
+  type LogOptions,
+  type MetricsOptions,
+  sloAlertRules,
+  type Telemetry,
+  type TelemetryOptions,
+  type TraceOptions,
+} from "./telemetry/index.ts";

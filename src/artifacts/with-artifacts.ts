@@ -81,6 +81,7 @@ function unchanged(store: Store) {
     list: (query) => store.list(query),
     listShared: (query) => store.listShared(query),
     serving: () => store.serving(),
+    load: () => store.load(),
     beat: (heartbeat) => store.beat(heartbeat),
     heartbeats: () => store.heartbeats(),
     askToDrain: (command) => store.askToDrain(command),

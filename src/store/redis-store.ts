@@ -41,6 +41,7 @@ import { type StoreConnections, serversOf } from "./redis/connections.ts";
 import { askToDrain, beat, forgetHeartbeat, heartbeats } from "./redis/heartbeats.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
+import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
@@ -365,6 +366,10 @@ class RedisStore implements Store {
 
   async serving() {
     return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
+  async load() {
+    return await load(this.#parts().wire);
   }
 
   async registered(saga: string, version: number) {

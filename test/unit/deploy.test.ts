@@ -45,6 +45,15 @@ interface PodSpec {
   readonly volumes: readonly { readonly name: string }[];
 }
 
+interface Relabel {
+  readonly targetLabel?: string;
+  readonly target_label?: string;
+  readonly replacement: string;
+}
+
+/** What alerts are grouped by. */
+const labelled = (namespace: string): Relabel => ({ target_label: "reprise_ns", replacement: namespace });
+
 /** What is looked at of any object; parts that another kind does not have are not there. */
 interface Manifest {
   readonly apiVersion: string;
@@ -65,7 +74,11 @@ interface Manifest {
     };
     readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec };
     readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
-    readonly endpoints: readonly { readonly port: string; readonly path: string }[];
+    readonly endpoints: readonly {
+      readonly port: string;
+      readonly path: string;
+      readonly relabelings: readonly Relabel[];
+    }[];
     readonly jobLabel: string;
   };
 }
@@ -242,6 +255,17 @@ describe("deploy/kubernetes", () => {
     expect(scaled!.spec.scaleTargetRef.name).toBe(worker.metadata.name);
   });
 
+  test("figures are labelled with the namespace that the processes work in, and workers are scaled by those of it", () => {
+    const { namespace } = readConfig(config!.data!);
+    const relabelings = ofKind("ServiceMonitor").flatMap(({ spec }) =>
+      spec.endpoints.flatMap((each) => each.relabelings),
+    );
+    expect(relabelings).toEqual([{ targetLabel: "reprise_ns", replacement: namespace }]);
+    const [scaled] = ofKind("ScaledObject");
+    const queries = scaled!.spec.triggers.map(({ metadata }) => metadata["query"]);
+    expect(queries).toEqual([`max(reprise_ticks_due{reprise_ns="${namespace}"})`]);
+  });
+
   test("there is one image, of this version, and the example replaces it", () => {
     const { version } = JSON.parse(read("package.json")) as { version: string };
     expect(new Set(deployments.map((each) => containerOf(each).image))).toEqual(new Set([`reprise:${version}`]));
@@ -275,8 +299,8 @@ function jobsOfAlerts(): readonly string[] {
 }
 
 describe("the profile observability", () => {
-  test("is Prometheus, Grafana and a viewer of traces, on this machine only", () => {
-    expect(watching.map(([name]) => name).sort()).toEqual(["grafana", "prometheus", "traces"]);
+  test("is Prometheus, Grafana, a viewer of traces and figures of Redis, on this machine only", () => {
+    expect(watching.map(([name]) => name).sort()).toEqual(["grafana", "prometheus", "redis-exporter", "traces"]);
     for (const [, { ports = [] }] of watching) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
@@ -307,14 +331,16 @@ describe("the profile observability", () => {
     interface Scrape {
       readonly job_name: string;
       readonly dns_sd_configs: readonly { names: string[]; port: number }[];
+      readonly relabel_configs?: readonly Relabel[];
     }
     const { scrape_configs } = parse(read("deploy/observability/prometheus.yml")) as { scrape_configs: Scrape[] };
-    expect(scrape_configs.map(({ job_name }) => job_name).sort()).toEqual(jobsOfAlerts());
-    for (const { dns_sd_configs } of scrape_configs)
-      for (const { names, port } of dns_sd_configs) {
-        expect(port).toBe(9464);
-        for (const name of names) expect(compose.services).toHaveProperty(name);
-      }
+    expect(scrape_configs.map(({ job_name }) => job_name).sort()).toEqual(["redis", ...jobsOfAlerts()]);
+    for (const { job_name, dns_sd_configs, relabel_configs } of scrape_configs) {
+      const isOurs = job_name.startsWith("reprise-");
+      expect(dns_sd_configs.map(({ port }) => port)).toEqual([isOurs ? 9464 : 9121]);
+      for (const name of dns_sd_configs.flatMap(({ names }) => names)) expect(compose.services).toHaveProperty(name);
+      if (isOurs) expect(relabel_configs).toEqual([labelled(readConfig({}).namespace)]);
+    }
   });
 
   test("the dashboard asks a data source that is provisioned", () => {

@@ -10,7 +10,7 @@ export const workersDrain = command<[string], object>({
   examples: [
     "reprise workers drain 4fGh2kLm9QwErT5yUiOp --reason 'new kernel'",
     "reprise workers drain 4fGh2kLm9QwErT5yUiOp --dry-run",
-    "reprise workers list -o id | xargs -n1 reprise workers drain --reason 'move to eu-2'",
+    "reprise workers drain 4fGh2kLm9QwErT5yUiOp --reason 'move to eu-2' --json",
   ],
   kinds: ["Drain"],
   run: async (cli, _flags, worker) => {
