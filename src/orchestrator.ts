@@ -354,7 +354,7 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
     {
       ...{ id, name, host, pid, version },
       everyMs: options.everyMs ?? 5_000,
-      thresholds: { ...defaultThresholds, ...options.thresholds },
+      thresholds: checkedThresholds(options.thresholds ?? {}),
     },
   );
   const ground = groundOf(
@@ -384,6 +384,15 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
       return stopping;
     },
   };
+}
+
+function checkedThresholds(given: Partial<Thresholds>): Thresholds {
+  const problems = Object.entries(given).flatMap(([name, value]) => {
+    if (!(name in defaultThresholds)) return [`alerts.${name} is not one of ${Object.keys(defaultThresholds).join(", ")}`];
+    return Number.isFinite(value) && value >= 0 ? [] : [`alerts.${name} is not a number from 0: ${String(value)}`];
+  });
+  if (problems.length === 0) return { ...defaultThresholds, ...given };
+  throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
 }
 
 function webhookOf({ webhook: given }: CreateSupervisorOptions, { config, onTrouble }: Base): Webhook | null {

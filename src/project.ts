@@ -4,7 +4,6 @@
  */
 import { z } from "zod";
 import { defaultSettings, type Settings } from "./config.ts";
-import { defaultThresholds, type Thresholds } from "./core/index.ts";
 import { RepriseError } from "./errors.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 
@@ -27,7 +26,7 @@ export interface ProjectConfig {
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...`; REPRISE_ARTIFACTS wins. */
   readonly artifacts?: string;
   /** From when on `reprise supervisor` tells something; what is left out is as usual. */
-  readonly alerts?: Partial<Thresholds>;
+  readonly alerts?: Readonly<Record<string, number>>;
   /** What steps are given as `services` by `reprise worker`, a function that makes it, or a module whose default export is either. */
   readonly services?: unknown;
   /** In ms unless the name says otherwise; the variable of each wins. */
@@ -41,8 +40,6 @@ export function defineConfig(config: ProjectConfig): ProjectConfig {
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "it is not 1 to 64 characters of A-Z a-z 0-9 _ . -");
 const modulePath = z.string().min(1).describe("A module that exports sagas, relative to this file");
-
-const limit = (standard: number) => z.number().nonnegative().optional().meta({ default: standard });
 
 /** With what may stand in `sagas`: in a JSON file paths alone. */
 function shapeWith<Item extends z.ZodType, Services extends z.ZodType>(item: Item, services: Services) {
@@ -73,9 +70,7 @@ function shapeWith<Item extends z.ZodType, Services extends z.ZodType>(item: Ite
       .optional()
       .describe("Where large values are kept; REPRISE_ARTIFACTS wins"),
     alerts: z
-      .strictObject(
-        Object.fromEntries(Object.entries(defaultThresholds).map(([key, standard]) => [key, limit(standard)])),
-      )
+      .record(z.string(), z.number().nonnegative())
       .optional()
       .describe("From when on `reprise supervisor` tells something, in ms unless the name says otherwise"),
     services: services
