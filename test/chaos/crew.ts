@@ -13,7 +13,7 @@ import type { Books } from "./books.ts";
 import type { StorePair } from "./store-pair.ts";
 import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
 
-const bootMs = 60_000;
+const bootWithinMs = 60_000;
 
 export interface Place {
   readonly proxy: TcpProxy;
@@ -41,6 +41,8 @@ export interface CrewOptions {
 export class Crew {
   readonly places: readonly Place[];
   version: 1 | 2 = 1;
+  /** How long a worker took of late from its start until it served. */
+  bootMs = 0;
   readonly #options: CrewOptions;
   #spawned = 0;
   #closed = false;
@@ -86,7 +88,10 @@ export class Crew {
 
   /** Waits until every place is filled. */
   async full(): Promise<void> {
-    await waitFor(() => this.fit.length === this.places.length, { timeoutMs: bootMs, what: "every worker to serve" });
+    await waitFor(() => this.fit.length === this.places.length, {
+      timeoutMs: bootWithinMs,
+      what: "every worker to serve",
+    });
   }
 
   async close(): Promise<void> {
@@ -110,12 +115,15 @@ export class Crew {
       allowForgetfulStore,
       skewMs: nextSkewMs(),
     };
+    const began = performance.now();
     const child = await spawnChild(built.worker, withOrders(orders));
     void child.exit.then((exit) => this.#replace(place, child, exit));
     const isReady = (message: unknown): message is WorkerReady => Object.hasOwn(message as object, "ready");
-    const ready = await child.nextMessage(isReady, bootMs).catch(() => null);
+    const ready = await child.nextMessage(isReady, bootWithinMs).catch(() => null);
     if (ready === null) return; // it died before it served: another one follows
     const { ready: owner } = ready;
+    const bootMs = performance.now() - began;
+    this.bootMs = this.bootMs === 0 ? bootMs : (this.bootMs + bootMs) / 2;
     books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
     place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
   }

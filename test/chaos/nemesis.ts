@@ -30,6 +30,8 @@ export interface NemesisParts {
 const { leaseMs } = settings;
 /** Between two of them. */
 const gap = { leastMs: 150, mostMs: 650 } as const;
+/** A slow machine is given more time: who has just begun to serve must come to do something. */
+const bootsBetween = 0.4;
 /** So long an armed worker is waited for to come to its point. */
 const hitWithinMs = 2_500;
 const apartMs = 2 * leaseMs;
@@ -74,7 +76,8 @@ export class Nemesis {
     for (const [at, trouble] of schedule.entries()) {
       this.#parts.onProgress(at / (schedule.length + 1));
       await this.#make(trouble);
-      await pass(this.#parts.random.between(gap.leastMs, gap.mostMs));
+      const slowMs = this.#parts.crew.bootMs * bootsBetween;
+      await pass(Math.max(slowMs, this.#parts.random.between(gap.leastMs, gap.mostMs)));
     }
     for (let n = 0; n < furtherCrashes && this.missed().length > 0; n += 1) {
       this.#points.unshift(this.#parts.random.pick(this.missed()));
