@@ -160,7 +160,10 @@ async function jobsOf({ primary }: StorePair): Promise<ReadonlyMap<string, numbe
 // ---- what was acknowledged
 
 /** Commits that a worker was told are written, and that are neither there nor known to have been. */
-function forgottenCommits(acked: readonly Acked[], logs: ReadonlyMap<string, readonly LogEntry[]>): readonly Acked[] {
+export function forgottenCommits(
+  acked: readonly Acked[],
+  logs: ReadonlyMap<string, readonly LogEntry[]>,
+): readonly Acked[] {
   return acked.filter(({ id, revision, digest }) => {
     const log = logs.get(id) ?? [];
     return log[revision - 1]?.digest !== digest && !isRestored(log);
