@@ -16,7 +16,7 @@ import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts"
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { Books } from "./books.ts";
 import { Crew } from "./crew.ts";
-import { forgottenCommits, judge, type Verdict } from "./judge.ts";
+import { forgottenCommits, judge, opened, type Verdict } from "./judge.ts";
 import { jobsOf, Load } from "./load.ts";
 import { Nemesis } from "./nemesis.ts";
 import { type Asked, planned } from "./options.ts";
@@ -97,7 +97,7 @@ export async function playRound(
     );
     const effects = (operationId: string) => world.effectsOf(operationId);
     const people = own(new People({ client, store: connections.store, books, seed: asked.seed, effects }));
-    await connections.store.open();
+    await opened(connections.store);
     await load.begin();
     mark();
     people.begin();
