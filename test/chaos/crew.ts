@@ -10,10 +10,13 @@ import type { Plan } from "../support/fault-plan.ts";
 import { type Child, type Exit, spawnChild, waitFor } from "../support/processes.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import type { Books } from "./books.ts";
-import type { StorePair } from "./store-pair.ts";
+import { pass, type StorePair } from "./store-pair.ts";
 import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
 
 const bootWithinMs = 60_000;
+
+const retireWithinMs = 60_000;
+const wakes = { times: 10, everyMs: 200 } as const;
 
 export interface Place {
   readonly proxy: TcpProxy;
@@ -79,11 +82,21 @@ export class Crew {
     if (child.isRunning) child.send({ blockMs } satisfies WorkerRequest);
   }
 
-  /** Ends one in good order. */
-  async retire(place: Place): Promise<void> {
-    const { worker } = place;
+  /** It goes on, and is woken again where it comes to its point before it hears that it is not to stand still there. */
+  async wake(worker: CrewMember): Promise<void> {
+    for (let n = 0; n < wakes.times && worker.child.isRunning; n += 1) {
+      worker.child.thaw();
+      await pass(wakes.everyMs);
+    }
+    worker.isFrozen = false;
+  }
+
+  /** Ends one in good order, or, where it does not come to an end, by force. */
+  async retire({ worker }: Place): Promise<void> {
     if (worker === null || !worker.child.isRunning) return;
+    const late = setTimeout(() => void worker.child.kill("SIGKILL"), retireWithinMs);
     await worker.child.kill("SIGTERM");
+    clearTimeout(late);
   }
 
   /** Waits until every place is filled. */

@@ -42,6 +42,9 @@ function asked(): Asked {
   };
 }
 
+// Whatever was started ends with this process.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
+
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 try {
   const round = await playRound(asked(), { tell: say, keepsBooks: values.keep });

@@ -179,9 +179,8 @@ export class Nemesis {
     });
     this.#inBackground(async () => {
       await pass(ms);
-      worker.isFrozen = false;
-      if (worker.child.isRunning) worker.child.thaw();
-      if (atPoint) crew.arm(worker, null);
+      crew.arm(worker, null);
+      await crew.wake(worker);
       this.#endedAt = Date.now();
       books.mishap("continue", { pid: worker.child.pid, owner: worker.owner });
     });
