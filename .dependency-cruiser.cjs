@@ -16,6 +16,7 @@ const rooms = {
   client: ["core", "saga"],
   idempotency: ["core", "saga"],
   page: ["client", "core", "saga"],
+  admin: ["core"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 
@@ -41,7 +42,7 @@ const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
       inside([room]),
       leaf,
       ...allowed.map(door),
-      ...(faces.includes(room) ? ["^src/orchestrator\\.ts$", "^src/config\\.ts$"] : []),
+      ...(faces.includes(room) ? ["^src/(orchestrator|config|project)\\.ts$"] : []),
     ],
   },
 }));
@@ -66,6 +67,13 @@ const shape = [
     severity: "error",
     from: { path: "^src/config\\.ts$" },
     to: { path: "^src/", pathNot: leaf },
+  },
+  {
+    name: "project-knows-sagas",
+    comment: "src/project.ts says what a project's configuration file holds; it composes nothing.",
+    severity: "error",
+    from: { path: "^src/project\\.ts$" },
+    to: { path: "^src/", pathNot: [leaf, "^src/config\\.ts$", door("saga")] },
   },
   {
     name: "composition-root",
@@ -134,6 +142,12 @@ const libraries = [
     severity: "error",
     from: { path: "^(src|sagas|workers)/", pathNot: inside(["queue"]) },
     to: { path: packageNamed("bullmq") },
+  },
+  {
+    name: "pino-and-prom-client-in-telemetry",
+    severity: "error",
+    from: { path: "^(src|sagas|workers)/", pathNot: inside(["telemetry"]) },
+    to: { path: `(${packageNamed("pino")}|${packageNamed("prom-client")}|${packageNamed("@opentelemetry/[^/]+")})` },
   },
   {
     name: "aws4fetch-in-artifacts",

@@ -1,4 +1,6 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
+
+export type { AdminAddress, MetricsPage } from "./admin/index.ts";
 export {
   type FileArtifactsOptions,
   fileArtifacts,
@@ -14,6 +16,8 @@ export {
   type BatchItem,
   type BatchOptions,
   type BatchReport,
+  type BundledSnapshot,
+  type BundleOptions,
   type Cancelled,
   type CancelOptions,
   type Change,
@@ -45,11 +49,14 @@ export {
   type PauseOptions,
   type PendingApproval,
   type PlanOptions,
+  parseBundle,
   type Replayed,
   type Resolution,
   type ResultOptions,
   ResultTimeout,
+  type RunBundle,
   RunCancelled,
+  type RunDifference,
   RunFailed,
   type RunHandle,
   type RunMigration,
@@ -63,13 +70,17 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type SloQuery,
+  type StandAt,
   type Started,
   type StartOptions,
+  type SupervisorView,
   type TokenFor,
   type TokenOptions,
   type TokenView,
   type UndoOptions,
   type VerbOptions,
+  type Workers,
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
@@ -79,12 +90,17 @@ export type {
   CallVerdict,
   Cause,
   Course,
+  DrainRequest,
   Explanation,
   Fact,
   Facts,
+  Heartbeat,
+  KeptHeartbeat,
   Known,
+  LastAct,
   ListPage,
   LogEntry,
+  Mark,
   MissingValue,
   PausedSaga,
   Principal,
@@ -101,17 +117,30 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SeenWorker,
+  SloReport,
+  SloStanding,
+  Span,
+  SpanEnd,
+  SpanKind,
+  StoppedAt,
+  Stretch,
+  Timeline,
+  TimelineRow,
   UndoCourse,
   UndoStep,
   UnreadableRun,
   UnwindPreview,
   Verb,
   Verdict,
+  WorkerHealth,
+  WorkerState,
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
 export type { Answered, Idempotency, IdempotencyTimes, RequestContext, RequestOptions } from "./idempotency/index.ts";
 export {
+  type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
   type CreateWorkerOptions,
@@ -123,6 +152,8 @@ export {
   type QueueOptions,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
+export { defineConfig, type ProjectConfig } from "./project.ts";
+export type { QueueTelemetry } from "./queue/index.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,
@@ -174,6 +205,9 @@ export {
   type SagaOptions,
   type SagaOutput,
   type SagaStart,
+  type SloBound,
+  type SloName,
+  type SloOptions,
   type Spend,
   type Step,
   StepError,
@@ -192,3 +226,16 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export {
+  type AlertRule,
+  type AlertRules,
+  combineFacts,
+  createTelemetry,
+  type LogLevel,
+  type LogOptions,
+  type MetricsOptions,
+  sloAlertRules,
+  type Telemetry,
+  type TelemetryOptions,
+  type TraceOptions,
+} from "./telemetry/index.ts";

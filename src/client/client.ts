@@ -2,7 +2,16 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary } from "../core/index.ts";
+import type {
+  DrainRequest,
+  ListPage,
+  ListQuery,
+  PausedSaga,
+  Review,
+  RunStatus,
+  RunSummary,
+  SloReport,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -10,6 +19,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
+import { type GcOptions, type GcReport, gc } from "./gc.ts";
 import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
@@ -26,6 +36,7 @@ import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
+import { type SloQuery, sloOfSaga } from "./slo.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -36,6 +47,7 @@ import {
   type Wanted,
 } from "./start.ts";
 import { decideByToken, readToken, type TokenView } from "./tokens.ts";
+import { drainWorker, type Workers, workersNow } from "./workers.ts";
 
 const defaultPage = 50;
 const maxPage = 1_000;
@@ -157,6 +169,28 @@ export interface Client {
   resumeQueue(queue: string): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
+  /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
+  workers(): Promise<Workers>;
+  /**
+   * Asks a worker (by its id) to take no new runs, let its calls end, give back what it has, and stop. It hears it within five
+   * seconds; its process then ends, if it was started by `reprise worker`. Answers who asked first.
+   *
+   * @throws RepriseError WORKER_NOT_FOUND, INPUT_INVALID.
+   */
+  drain(worker: string, options: PauseOptions): Promise<DrainRequest>;
+  /**
+   * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
+   *
+   * @throws RepriseError STORE_UNAVAILABLE.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /**
+   * How the runs of a saga that were started in a window have done, by its objectives (`slo`); without any it tells what was
+   * prevented and what went on where it was. Reads at most `limit` runs, and says whether that were all.
+   *
+   * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
+   */
+  slo(query: SloQuery): Promise<SloReport>;
   close(): Promise<void>;
 }
 
@@ -221,6 +255,10 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    workers: () => workersNow(connection),
+    drain: (worker, given) => drainWorker(connection, worker, given),
+    gc: (given = {}) => gc(connection, given),
+    slo: (query) => sloOfSaga(connection, query),
     close: () => connection.close(),
   };
 }

@@ -16,7 +16,7 @@ import {
   type Timed,
 } from "../core/index.ts";
 import type { CallSpec, SagaSpec, StepSpec } from "../saga/index.ts";
-import { type EngineContext, identityOf, isDurable, pause, trouble, untilAnswered } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, pause, traced, trouble, untilAnswered } from "./context.ts";
 import { handInLate, handInSettled } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
@@ -30,6 +30,7 @@ export class StepRunner {
   readonly #context: EngineContext;
   readonly #windows: ReadonlyMap<string, number>;
   readonly #running = new Set<Invocation>();
+  #inHand = 0;
   #expelled = false;
 
   constructor(context: EngineContext, sagas: readonly SagaSpec[]) {
@@ -37,9 +38,21 @@ export class StepRunner {
     this.#windows = windowsOf(sagas, context);
   }
 
+  /** How many it has taken and not handed in yet. */
+  get inHand(): number {
+    return this.#inHand;
+  }
+
   /** Performs the call that was offered; resolves when its answer is handed in, or when it is not to be made. */
   async perform(job: StepJob): Promise<void> {
     if (this.#context.isStopping()) return;
+    this.#inHand += 1;
+    await this.#perform(job).finally(() => {
+      this.#inHand -= 1;
+    });
+  }
+
+  async #perform(job: StepJob): Promise<void> {
     const sentAt = this.#context.clock.monotonicMs();
     const command = this.#commandOf(job);
     const permitted = await this.#permit(command);
@@ -124,14 +137,19 @@ export class StepRunner {
       const invocation = invoke(context.invoke, {
         order,
         run: identityOf(record),
+        trace: record.trace,
         row,
         step,
+        around: traced(context, { record, row, order, routed: true, now }),
         onOutcome: (fact, ms) => {
           this.#running.delete(invocation);
           stopRenewing();
           if (fact.type !== "result") return resolve(null);
           const { side, seq, result } = fact;
-          context.facts.emit({ fact: "call", run: command.run, seq, step: step.name, side, ms, result: result.kind });
+          const { saga } = record;
+          const { effect } = order.side === "action" ? step : (step.compensation ?? step);
+          const told = { run: command.run, saga, seq, step: step.name, side, effect, ms, result: result.kind };
+          context.facts.emit({ fact: "call", ...told });
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
         onProgress: null,

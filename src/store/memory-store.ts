@@ -11,7 +11,9 @@ import {
   type Clock,
   type CommitCommand,
   type CreateCommand,
+  type DrainCommand,
   type GiveTurnCommand,
+  type Heartbeat,
   type LeaseRef,
   type ListPage,
   type ListQuery,
@@ -50,11 +52,14 @@ import {
 } from "./cursor.ts";
 import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
+import { KeptHeartbeats } from "./memory/heartbeats.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
+import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
+import { countExpiring, purge } from "./memory/purge.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
@@ -89,6 +94,7 @@ class MemoryStore implements Store {
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
   readonly #schedules: KeptSchedules = new Map();
+  readonly #heartbeats = new KeptHeartbeats();
   readonly #paused = new Map<string, PausedSaga>();
   readonly #serves = new Map<string, readonly string[]>();
   readonly #listeners = new Set<MoveListener>();
@@ -231,6 +237,18 @@ class MemoryStore implements Store {
     return this.#in(0, () => ({ schedules: listSchedules(this.#schedules) }));
   }
 
+  async beat(heartbeat: Heartbeat) {
+    return this.#in(0, (_, now) => this.#heartbeats.beat(heartbeat, now));
+  }
+
+  async heartbeats() {
+    return this.#in(0, (_, now) => this.#heartbeats.all(now));
+  }
+
+  async askToDrain(command: DrainCommand) {
+    return this.#in(0, (_, now) => this.#heartbeats.askToDrain(command, now));
+  }
+
   async putPlan(command: PutPlanCommand) {
     return this.#inPlan(command.id, ({ plans }, member, now) => putPlan(plans, member, command, now));
   }
@@ -247,6 +265,16 @@ class MemoryStore implements Store {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
   }
 
+  async purge(shard: number, limit: number, idsKeptMs: number | null) {
+    const isThere = (run: RunRef): boolean => this.#cell(run) !== undefined;
+    return this.#in(shard, (of, now) => purge(of, { limit, idsKeptMs, isThere, now }));
+  }
+
+  async expiring() {
+    const counts = this.#shards.map((shard) => countExpiring(shard, this.#time(shard)));
+    return counts.reduce((sum, { due, later }) => ({ due: sum.due + due, later: sum.later + later }));
+  }
+
   async hello({ owner, serverId, pulse }: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#serves.set(owner, serves);
     for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
@@ -260,6 +288,7 @@ class MemoryStore implements Store {
   }
 
   async goodbye(owner: string): Promise<void> {
+    this.#heartbeats.forget(owner);
     for (const shard of this.#shards) while (endLeases(shard, owner, "left", this.#time(shard)).more);
   }
 
@@ -329,6 +358,11 @@ class MemoryStore implements Store {
 
   async serving(): Promise<Serving> {
     return serving(this.#shards, this.#serves);
+  }
+
+  async load() {
+    const now = await this.now();
+    return { ...load(this.#shards, now), now };
   }
 
   async registered(saga: string, version: number): Promise<RegisteredSaga | null> {

@@ -13,7 +13,9 @@ import type {
   ClaimIntentCommand,
   CommitCommand,
   CreateCommand,
+  DrainCommand,
   GiveTurnCommand,
+  Heartbeat,
   LeaseRef,
   ListQuery,
   MoveListener,
@@ -36,11 +38,14 @@ import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } fro
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
+import { askToDrain, beat, forgetHeartbeat, heartbeats } from "./redis/heartbeats.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
+import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
+import { expiring, purge } from "./redis/purge.ts";
 import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
@@ -208,6 +213,14 @@ class RedisStore implements Store {
     return await pausedSagas(this.#parts().wire, this.#keys.paused);
   }
 
+  async purge(shard: number, limit: number, idsKeptMs: number | null) {
+    return await purge(this.#parts().wire, shard, limit, idsKeptMs);
+  }
+
+  async expiring() {
+    return await expiring(this.#parts().wire);
+  }
+
   async send(command: SendCommand) {
     return await send(this.#parts().wire, command);
   }
@@ -252,6 +265,18 @@ class RedisStore implements Store {
     return await listSchedules(this.#parts().wire);
   }
 
+  async beat(heartbeat: Heartbeat) {
+    return await beat(this.#parts().wire, heartbeat);
+  }
+
+  async heartbeats() {
+    return await heartbeats(this.#parts().wire);
+  }
+
+  async askToDrain(command: DrainCommand) {
+    return await askToDrain(this.#parts().wire, command);
+  }
+
   async putPlan(command: PutPlanCommand) {
     return await putPlan(this.#parts().wire, command);
   }
@@ -282,6 +307,7 @@ class RedisStore implements Store {
   async goodbye(owner: string): Promise<void> {
     const { wire } = this.#parts();
     await goodbye(wire, owner);
+    await forgetHeartbeat(wire, owner);
     this.#mine.delete(owner);
     await forgetServed(wire, this.#keys.serves);
   }
@@ -340,6 +366,10 @@ class RedisStore implements Store {
 
   async serving() {
     return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
+  async load() {
+    return await load(this.#parts().wire);
   }
 
   async registered(saga: string, version: number) {

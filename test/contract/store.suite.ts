@@ -8,13 +8,16 @@ import { commitContract } from "./suite/commit.ts";
 import { createContract } from "./suite/create.ts";
 import { dueContract } from "./suite/due.ts";
 import type { Bench, Current, OpenBench } from "./suite/harness.ts";
+import { heartbeatContract } from "./suite/heartbeats.ts";
 import { inboxContract } from "./suite/inbox.ts";
 import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
+import { loadContract } from "./suite/load.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
+import { retentionContract } from "./suite/retention.ts";
 import { scheduleContract } from "./suite/schedules.ts";
 import { sharedContract } from "./suite/shared.ts";
 import { shelfContract } from "./suite/shelf.ts";
@@ -32,9 +35,12 @@ const parts = {
   plans: planContract,
   turns: turnContract,
   schedules: scheduleContract,
+  heartbeats: heartbeatContract,
   shelves: shelfContract,
+  retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,
+  load: loadContract,
 } as const;
 
 export function storeContract(adapter: string, open: OpenBench): void {

@@ -131,6 +131,9 @@ export const settings: Settings = {
   maxPayloadBytes: 65_536,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
   artifactThresholdBytes: 32_000,
   maxReplays: 10,
 };
