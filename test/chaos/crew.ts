@@ -14,6 +14,8 @@ import { pass, type StorePair } from "./store-pair.ts";
 import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
 
 const bootWithinMs = 60_000;
+/** Who cannot reach the store is started again: on a busy machine more than once. */
+const fullWithinMs = 240_000;
 
 const retireWithinMs = 60_000;
 const wakes = { times: 10, everyMs: 200 } as const;
@@ -102,7 +104,7 @@ export class Crew {
   /** Waits until every place is filled. */
   async full(): Promise<void> {
     await waitFor(() => this.fit.length === this.places.length, {
-      timeoutMs: bootWithinMs,
+      timeoutMs: fullWithinMs,
       what: "every worker to serve",
     });
   }
