@@ -2,7 +2,9 @@
  * Owns: how a command ends: the exit codes that scripts may rely on, and what a person (or a program) reads when something is
  * wrong. A mistake of the user's never shows a stack trace.
  */
-import { type ErrorCode, RepriseError } from "../errors.ts";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ErrorCode, isErrorCode, RepriseError, runbookOf } from "../errors.ts";
 
 /** Stable; documented in docs/cli.md. */
 export const exitCodes = {
@@ -79,6 +81,7 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   EVENT_INVALID: usage,
   RUN_NOT_FOUND: notFound,
   RUN_CONFLICT: conflict,
+  RUN_GONE: conflict,
   RUN_ENDED: conflict,
   REVIEW_GONE: conflict,
   REVIEW_TAKEN: conflict,
@@ -116,7 +119,6 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BUDGET_EXHAUSTED: failed,
   SIMULATION_RESTLESS: failed,
   RECORD_CORRUPT: failed,
-  RESTORE_BLOCKED: failed,
   ARTIFACT_MISSING: failed,
 };
 
@@ -129,9 +131,15 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** What is printed of an error: its message where it was written for a person, the stack where it is a bug of ours. */
 export function describeError(error: unknown): string {
-  if (error instanceof RepriseError) return `${error.message} [${error.code}]`;
+  if (error instanceof RepriseError) return `${error.message} [${error.code}]\nRunbook: ${runbookFrom(error.runbook)}`;
   if (error instanceof UsageError || error instanceof Interrupted || error instanceof Declined) return error.message;
   if (!(error instanceof Error)) return String(error);
   // Errors of the system (ENOENT, EACCES) and of ensureRedis carry a code and a message that says enough.
-  return "code" in error ? error.message : (error.stack ?? error.message);
+  if (!("code" in error)) return error.stack ?? error.message;
+  return isErrorCode(error.code) ? `${error.message}\nRunbook: ${runbookFrom(runbookOf(error.code))}` : error.message;
+}
+
+/** A page of this package, from where the command was given: it can be opened as it is printed. */
+export function runbookFrom(page: string): string {
+  return relative(process.cwd(), fileURLToPath(new URL(`../../${page}`, import.meta.url)));
 }

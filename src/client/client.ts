@@ -2,7 +2,7 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary } from "../core/index.ts";
+import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary, SloReport } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -10,6 +10,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
+import { type GcOptions, type GcReport, gc } from "./gc.ts";
 import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
@@ -26,6 +27,7 @@ import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
+import { type SloQuery, sloOfSaga } from "./slo.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -157,6 +159,19 @@ export interface Client {
   resumeQueue(queue: string): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
+  /**
+   * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
+   *
+   * @throws RepriseError STORE_UNAVAILABLE.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /**
+   * How the runs of a saga that were started in a window have done, by its objectives (`slo`); without any it tells what was
+   * prevented and what went on where it was. Reads at most `limit` runs, and says whether that were all.
+   *
+   * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
+   */
+  slo(query: SloQuery): Promise<SloReport>;
   close(): Promise<void>;
 }
 
@@ -221,6 +236,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    gc: (given = {}) => gc(connection, given),
+    slo: (query) => sloOfSaga(connection, query),
     close: () => connection.close(),
   };
 }

@@ -129,6 +129,8 @@ export interface DecideSettings {
   readonly maxRunBytes: number;
   /** The newest log entries that are kept, at least; twice as many at most. */
   readonly logEntries: number;
+  /** How long a run is kept after its end, where its saga says nothing; `null`: for ever. */
+  readonly retentionMs: number | null;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */
@@ -230,6 +232,8 @@ export interface BeginInput {
   /** Of a run that replays another one. */
   readonly replays?: number;
   readonly replayOf?: ReplayOf;
+  /** The W3C traceparent under which it is started; none unless given. */
+  readonly trace?: string | null;
   /** Of a run that another one starts as a step. */
   readonly parent?: Parent;
   /** What it may use of that one's budgets. */

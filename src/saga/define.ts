@@ -6,11 +6,13 @@ import type { AnyStateMachine } from "xstate";
 import type { ZodType } from "zod";
 import { RepriseError } from "../errors.ts";
 import { type BudgetOptions, budgetsOf, type DeadlineOptions, deadlineOf, loopLimitOf } from "./bounds.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
 import { nullPrototype } from "./names.ts";
 import { payloadProblem, schemaProblems } from "./schema.ts";
+import { type SloOptions, sloOf } from "./slo.ts";
 import type { Json, Migration, SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
 
@@ -77,12 +79,19 @@ export interface SagaOptions<
   readonly migrate?: Readonly<Record<number, Migration>>;
   /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
   readonly unwind?: SagaSpec["unwind"];
+  /**
+   * How long a run is kept after its end, at most 366 days; then its record, ledger and log are deleted, and its id is free again.
+   * As `REPRISE_RETENTION` says unless given. A child run is kept at least as long as the run that started it.
+   */
+  readonly retention?: Duration | "forever";
   /** How long a run may take; as long as it takes unless given. */
   readonly deadline?: DeadlineOptions;
   /** What a run may use, for all runs or by the run's input; nothing is bounded unless given. */
   readonly budget?: BudgetOptions | ((view: Pick<AttributesView<Input>, "input">) => BudgetOptions);
   /** The same call (step and input) so often in one run, and a person is asked: 100. `false`: as often as it likes. */
   readonly loopLimit?: number | false;
+  /** What is promised of its runs: computed by `client.slo`, counted in the metrics, watched by generated alert rules. */
+  readonly slo?: SloOptions;
 }
 
 /** What `attributes` reads. For a saga made by the builder, `context` is `{ input, results }`. */
@@ -189,11 +198,11 @@ function toolErrors(name: string, steps: Readonly<Record<string, StepSpec>>): re
   }));
 }
 
-type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit">;
+type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit" | "retentionMs" | "slo">;
 
 function boundsOf(
   name: string,
-  { deadline, budget, loopLimit }: SagaOptions,
+  { deadline, budget, loopLimit, retention, slo }: SagaOptions,
 ): { readonly spec: Bounds; readonly findings: readonly Finding[] } {
   const findings: Finding[] = [];
   const read = <Bound>(bound: () => Bound): Bound | null => {
@@ -211,8 +220,14 @@ function boundsOf(
     // A function of the run's input is typed by the saga's own schema; here it is erased.
     budgets: read(() => budgetsOf(budget as Parameters<typeof budgetsOf>[0])),
     loopLimit: read(() => loopLimitOf(loopLimit)),
+    ...(retention === undefined ? {} : { retentionMs: read(() => retentionOf(retention)) }),
+    slo: read(() => sloOf(slo)),
   };
   return { spec, findings };
+}
+
+function retentionOf(retention: NonNullable<SagaOptions["retention"]>): number | null {
+  return retention === "forever" ? null : durationMs(retention, "retention");
 }
 
 function optionErrors(name: string, options: SagaOptions): readonly Finding[] {

@@ -38,9 +38,11 @@ import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
+import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
+import { expiring, purge } from "./redis/purge.ts";
 import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
@@ -208,6 +210,14 @@ class RedisStore implements Store {
     return await pausedSagas(this.#parts().wire, this.#keys.paused);
   }
 
+  async purge(shard: number, limit: number, idsKeptMs: number | null) {
+    return await purge(this.#parts().wire, shard, limit, idsKeptMs);
+  }
+
+  async expiring() {
+    return await expiring(this.#parts().wire);
+  }
+
   async send(command: SendCommand) {
     return await send(this.#parts().wire, command);
   }
@@ -340,6 +350,10 @@ class RedisStore implements Store {
 
   async serving() {
     return await serving(this.#parts().wire, this.#keys.serves);
+  }
+
+  async load() {
+    return await load(this.#parts().wire);
   }
 
   async registered(saga: string, version: number) {

@@ -12,9 +12,11 @@ import { inboxContract } from "./suite/inbox.ts";
 import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
+import { loadContract } from "./suite/load.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
+import { retentionContract } from "./suite/retention.ts";
 import { scheduleContract } from "./suite/schedules.ts";
 import { sharedContract } from "./suite/shared.ts";
 import { shelfContract } from "./suite/shelf.ts";
@@ -33,8 +35,10 @@ const parts = {
   turns: turnContract,
   schedules: scheduleContract,
   shelves: shelfContract,
+  retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,
+  load: loadContract,
 } as const;
 
 export function storeContract(adapter: string, open: OpenBench): void {
