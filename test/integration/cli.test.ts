@@ -135,6 +135,10 @@ describe("an order from its start to its end", () => {
     expect((await run("runs", "history", "r1", "--diff", `1..${last}`)).stdout).toContain('- "running"');
     expect((await run("runs", "history", "r1", "--diff", "1..99")).code).toBe(2);
     expect((await run("runs", "logs", "r1", "-f")).stdout.split("\n")).toHaveLength(last + 1);
+    const bundle = JSON.parse((await run("runs", "bundle", "r1")).stdout);
+    expect(bundle).toMatchObject({ kind: "reprise.run", run: { id: "r1" }, log: { length: last } });
+    const file = await json(0, "runs", "bundle", "r1", "--to", "r1.json", "--dry-run");
+    expect(shapeOf(file)).toMatchSnapshot("BundleFile");
     expect(effectsOf(scene.world)).toEqual(["payments.charge", "mail.send"]);
   });
 
