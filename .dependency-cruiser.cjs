@@ -143,6 +143,12 @@ const libraries = [
     to: { path: packageNamed("bullmq") },
   },
   {
+    name: "pino-and-prom-client-in-telemetry",
+    severity: "error",
+    from: { path: "^(src|sagas|workers)/", pathNot: inside(["telemetry"]) },
+    to: { path: `(${packageNamed("pino")}|${packageNamed("prom-client")}|${packageNamed("@opentelemetry/[^/]+")})` },
+  },
+  {
     name: "aws4fetch-in-artifacts",
     severity: "error",
     from: { path: "^(src|sagas|workers)/", pathNot: inside(["artifacts"]) },

@@ -14,6 +14,8 @@ export {
   type BatchItem,
   type BatchOptions,
   type BatchReport,
+  type BundledSnapshot,
+  type BundleOptions,
   type Cancelled,
   type CancelOptions,
   type Change,
@@ -45,10 +47,12 @@ export {
   type PauseOptions,
   type PendingApproval,
   type PlanOptions,
+  parseBundle,
   type Replayed,
   type Resolution,
   type ResultOptions,
   ResultTimeout,
+  type RunBundle,
   RunCancelled,
   type RunDifference,
   RunFailed,
@@ -64,6 +68,7 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type SloQuery,
   type StandAt,
   type Started,
   type StartOptions,
@@ -105,6 +110,8 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SloReport,
+  SloStanding,
   Span,
   SpanEnd,
   SpanKind,
@@ -135,6 +142,7 @@ export {
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
+export type { QueueTelemetry } from "./queue/index.ts";
 export type { ConnectionOptions } from "./redis/index.ts";
 export {
   type Absent,
@@ -186,6 +194,9 @@ export {
   type SagaOptions,
   type SagaOutput,
   type SagaStart,
+  type SloBound,
+  type SloName,
+  type SloOptions,
   type Spend,
   type Step,
   StepError,
@@ -204,3 +215,16 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export {
+  type AlertRule,
+  type AlertRules,
+  combineFacts,
+  createTelemetry,
+  type LogLevel,
+  type LogOptions,
+  type MetricsOptions,
+  sloAlertRules,
+  type Telemetry,
+  type TelemetryOptions,
+  type TraceOptions,
+} from "./telemetry/index.ts";

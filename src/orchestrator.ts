@@ -10,11 +10,12 @@ import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index
 import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
+import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps, type QueueTelemetry } from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
+import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
 export interface PlaceOptions {
@@ -35,8 +36,12 @@ export interface PlaceOptions {
   readonly sagas: readonly Saga[];
   /** Bounds and waits that differ from the environment's, in ms. */
   readonly settings?: Partial<Settings> | undefined;
-  /** Told of committed facts and of troubles; troubles go to stderr unless given. Must not throw or wait. */
+  /** Told of committed facts and of troubles; troubles go to stderr unless it or `telemetry` with logs is given. Must not throw or wait. */
   readonly facts?: Facts | undefined;
+  /** Logs, metrics and traces (`createTelemetry`): one for all clients and workers of a process. It stays yours to close. */
+  readonly telemetry?: Telemetry | undefined;
+  /** What BullMQ's own spans are made by, e.g. `new BullMQOtel({})` of `bullmq-otel`: they are in the traces of the runs they carry. */
+  readonly queueTelemetry?: QueueTelemetry | undefined;
 }
 
 export type CreateClientOptions = PlaceOptions;
@@ -86,10 +91,12 @@ export interface QueueOptions {
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
   const ticks = ticksOf(base);
-  const client = connectedClient({ ...clientPortsOf(base), ticks }, clientOptionsOf(base));
+  const client = connectedClient({ ...portsOf(base), ticks }, clientOptionsOf(base));
+  const unwatch = base.telemetry?.watch(base);
   return {
     ...client,
     close: async () => {
+      unwatch?.();
       await client.close();
       await ticks.stop(0);
       await base.close();
@@ -106,7 +113,7 @@ export function createClient(options: CreateClientOptions): Client {
 export async function checkDeploy(options: CreateClientOptions & CheckOptions): Promise<CheckReport> {
   const base = baseOf(options, { readOnly: true });
   try {
-    return await checkRuns(clientPortsOf(base), clientOptionsOf(base), options);
+    return await checkRuns(portsOf(base), clientOptionsOf(base), options);
   } finally {
     await base.close();
   }
@@ -120,15 +127,18 @@ export async function checkDeploy(options: CreateClientOptions & CheckOptions): 
  */
 export function createWorker(options: CreateWorkerOptions): Worker {
   const base = baseOf(options, { barrier: options.barrier });
-  const { config, connections, namespace, lanes, onTrouble } = base;
+  const { config, connections, namespace, lanes, onTrouble, telemetry, queueTelemetry } = base;
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
   const blocking = once(() => connections.blocking());
   const letters = bullmqDeadLetters({ connect: base.queueConnection, blocking, namespace, onTrouble });
   const worker = engineWorker(
     {
-      ports: { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-      consumers: (wanted) => bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble })(wanted),
+      ports: portsOf(base),
+      consumers: (wanted) => {
+        const consumers = bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble, queueTelemetry });
+        return (telemetry?.consumers(consumers) ?? consumers)(wanted);
+      },
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
@@ -142,13 +152,15 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       services: options.services,
       settings: base.settings,
       allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
-      log: options.log ?? logToStderr,
+      log: options.log ?? telemetry?.log ?? logToStderr,
     },
   );
+  const unwatch = telemetry?.watch(base);
   return {
     id: worker.id,
     start: () => worker.start(),
     stop: async () => {
+      unwatch?.();
       await worker.stop();
       await base.close();
     },
@@ -184,8 +196,10 @@ export function createIdempotency(options: CreateIdempotencyOptions = {}): Idemp
 
 // ---- what all are made of
 
-function clientPortsOf({ store, wakeUps, facts }: Base) {
-  return { store, wakeUps, clock: systemClock, ids: systemIds(), facts };
+function portsOf({ store, wakeUps, facts, telemetry }: Base) {
+  const ports = { store, wakeUps, clock: systemClock, ids: systemIds(), facts };
+  const tracing = telemetry?.tracing ?? null;
+  return tracing === null ? ports : { ...ports, tracing };
 }
 
 function clientOptionsOf({ namespace, sagas, settings }: Base) {
@@ -215,6 +229,8 @@ interface Base extends Kept {
   /** The one connection of everything that puts jobs into queues. */
   readonly queueConnection: () => RedisClient;
   readonly wakeUps: WakeUps;
+  readonly telemetry: PlacedTelemetry | null;
+  readonly queueTelemetry: QueueTelemetry | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -226,17 +242,28 @@ interface Use {
 
 function baseOf(options: PlaceOptions, use: Use = {}): Base {
   const sagas = uniqueSagas(withChildren(uniqueSagas(options.sagas)));
-  const kept = keptIn(options, use);
-  const { connections, namespace, onTrouble } = kept;
+  const namespace = options.namespace ?? readConfig(process.env).namespace;
+  const telemetry = options.telemetry?.at({ namespace, sagas }) ?? null;
+  const { queueTelemetry } = options;
+  const kept = keptIn({ ...options, facts: factsOf(options, telemetry) }, use);
+  const { connections, onTrouble } = kept;
   const store = withValuesKept(kept, options);
   const queueConnection = once(() => connections.commands());
-  const wakeUps = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble });
+  const nudges = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble, queueTelemetry });
+  const wakeUps = telemetry?.wakeUps(nudges) ?? nudges;
   const close = async (): Promise<void> => {
     await wakeUps.close();
     await store.close();
     connections.close();
   };
-  return { ...kept, store, sagas, queueConnection, wakeUps, close };
+  return { ...kept, store, sagas, queueConnection, wakeUps, telemetry, queueTelemetry, close };
+}
+
+/** Whoever is told what happens; what nobody is told goes to stderr, as far as it is a trouble. */
+function factsOf({ facts }: PlaceOptions, telemetry: PlacedTelemetry | null): Facts | undefined {
+  if (telemetry === null) return facts;
+  const isHeard = facts !== undefined || telemetry.log !== null;
+  return combineFacts(telemetry.facts, isHeard ? facts : troublesToStderr());
 }
 
 /** Also without a place for artifacts: what refers to one is then known as missing, and never taken for a value. */
@@ -349,6 +376,9 @@ function troublesToStderr(): Facts {
 function lineOf(fact: Fact): string | null {
   switch (fact.fact) {
     case "committed":
+    case "created":
+    case "existed":
+    case "acquired":
     case "call":
     case "fenced":
     case "stale":

@@ -81,6 +81,7 @@ function unchanged(store: Store) {
     list: (query) => store.list(query),
     listShared: (query) => store.listShared(query),
     serving: () => store.serving(),
+    load: () => store.load(),
     askTurn: (command) => store.askTurn(command),
     giveTurn: (command) => store.giveTurn(command),
     putSchedule: (command) => store.putSchedule(command),

@@ -2,7 +2,7 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary } from "../core/index.ts";
+import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary, SloReport } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -27,6 +27,7 @@ import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
+import { type SloQuery, sloOfSaga } from "./slo.ts";
 import {
   defaultTenant,
   type ManyStart,
@@ -164,6 +165,13 @@ export interface Client {
    * @throws RepriseError STORE_UNAVAILABLE.
    */
   gc(options?: GcOptions): Promise<GcReport>;
+  /**
+   * How the runs of a saga that were started in a window have done, by its objectives (`slo`); without any it tells what was
+   * prevented and what went on where it was. Reads at most `limit` runs, and says whether that were all.
+   *
+   * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
+   */
+  slo(query: SloQuery): Promise<SloReport>;
   close(): Promise<void>;
 }
 
@@ -229,6 +237,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
     gc: (given = {}) => gc(connection, given),
+    slo: (query) => sloOfSaga(connection, query),
     close: () => connection.close(),
   };
 }

@@ -13,6 +13,7 @@ import {
   runKey,
   type Store,
   type Ticks,
+  type Tracing,
   type WakeUp,
   type WakeUps,
 } from "../core/index.ts";
@@ -31,6 +32,8 @@ export interface ClientPorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly facts: Facts;
+  /** Where starts are seen from outside; nowhere where it is left out. */
+  readonly tracing?: Tracing;
   /** What makes schedules tick; the workers see to it where it is left out. */
   readonly ticks?: Pick<Ticks, "set" | "remove">;
 }
@@ -136,6 +139,15 @@ export class Connection {
   trouble(where: string, error: unknown): void {
     const message = redact(error instanceof Error ? error.message : String(error));
     this.ports.facts.emit({ fact: "trouble", where, message });
+  }
+
+  /** Begins a run where whoever follows its trace can see it. */
+  started<Result>(
+    run: Parameters<Tracing["start"]>[0],
+    work: (trace: string | null) => Promise<Result>,
+  ): Promise<Result> {
+    const { tracing } = this.ports;
+    return tracing === undefined ? work(null) : tracing.start(run, work);
   }
 
   // ---- news

@@ -23,6 +23,8 @@ import {
 import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { type PendingApproval, pendingIn } from "./approvals.ts";
+import { type BundleOptions, bundle } from "./bundle.ts";
+import type { RunBundle } from "./bundle-shape.ts";
 import { type Cancelled, type CancelOptions, cancel } from "./cancel.ts";
 import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
@@ -83,6 +85,12 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   verdict(): Promise<RunVerdict>;
   /** Where it stopped, what was attempted outside, what may safely be tried again: as data, and as `text`. */
   explain(): Promise<Explanation>;
+  /**
+   * All of it as one JSON document, to be kept or replayed under other code (`replayLog` of `reprise/testing`): record, ledger, log,
+   * inbox, structure. What looks like a credential, by its name or by itself, is masked, and so is what stands under the names of
+   * `mask`; `masked` says where. Values kept as artifacts are in place. Throws RUN_NOT_FOUND.
+   */
+  bundle(options?: BundleOptions): Promise<RunBundle>;
   /**
    * Says what replaying it would do, call by call, and keeps that as a plan for `client.executePlan`; the run is not changed.
    * Throws INPUT_INVALID, ID_INVALID.
@@ -212,6 +220,10 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
 
   async explain(): Promise<Explanation> {
     return explain(await this.#judged());
+  }
+
+  bundle(options: BundleOptions = {}): Promise<RunBundle> {
+    return bundle(this.#connection, this.#ref, options);
   }
 
   plan(options: PlanOptions): Promise<ReplayPlan> {

@@ -1,6 +1,8 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
+export type { BundleOptions } from "./bundle.ts";
+export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";
 export type { Cancelled, CancelOptions } from "./cancel.ts";
 export type { Change } from "./changes.ts";
 export {
@@ -18,6 +20,7 @@ export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors
 export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
 export type { RunDifference, StandAt } from "./history.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
+export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { Paused, PauseOptions } from "./paused.ts";
@@ -26,6 +29,7 @@ export type { ExecuteOptions, Replayed } from "./replay.ts";
 export type { ScheduleBy, ScheduleOptions, Schedules, ScheduleView } from "./schedules.ts";
 export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts";
 export type { Signalled, SignalWithStartOptions } from "./signal-with-start.ts";
+export type { SloQuery } from "./slo.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { TokenFor, TokenOptions, TokenView } from "./tokens.ts";
 export type { UndoOptions } from "./undo.ts";

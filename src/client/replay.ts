@@ -139,8 +139,11 @@ async function beginFork(
   const moment = machine === null ? null : momentBefore(judged, machine, seq);
   // The plan was made anew a moment ago (`objectionToPlan`), and came to the same.
   if (machine === null || moment === null || !moment.ok) throw refused(made, { kind: "moved", message: "it is gone" });
-  const first = fork({ judged, machine, moment, id, now, plan: made.id, by, reason });
-  await create(connection, { ...first, memberships: listingsOf(first.record), commandId });
+  const { tenant, saga, version } = judged.record;
+  await connection.started({ tenant, saga, version }, async (trace) => {
+    const first = fork({ judged, machine, moment, id, now, plan: made.id, by, reason, trace });
+    await create(connection, { ...first, memberships: listingsOf(first.record), commandId });
+  });
 }
 
 function reasonOf({ reason, override }: ExecuteOptions): string {

@@ -57,7 +57,7 @@ export interface Wanted extends StartOptions {
 }
 
 /** What a run is told of the one that it replays. */
-interface Replay extends Pick<BeginInput, "replays" | "replayOf"> {
+interface Replay extends Pick<BeginInput, "replays" | "replayOf" | "trace"> {
   readonly commandId?: string;
 }
 
@@ -69,7 +69,10 @@ export async function startOne(
   replay: Replay = {},
 ): Promise<Started> {
   const start = checked(connection, saga, wanted, await connection.storeNow());
-  return await create(connection, commandOf(connection, saga, start, replay));
+  return await connection.started(
+    { tenant: start.tenant, saga: saga.name, version: saga.version },
+    async (trace) => await create(connection, commandOf(connection, saga, start, { ...replay, trace })),
+  );
 }
 
 /** Sends the command and wakes the new run. Throws RUN_CONFLICT. */
@@ -78,11 +81,23 @@ export async function create(connection: Connection, command: CreateCommand): Pr
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
   if (answer.answer === "GONE") throw gone(command, answer);
+  tellStarted(connection, command, answer);
   if (answer.answer === "OK") {
     await standInLine(connection, command, answer.now);
     await connection.wake([answer.wake]);
   }
   return startedOf(command, answer);
+}
+
+function tellStarted(
+  { ports: { facts } }: Connection,
+  { record, log: entry }: CreateCommand,
+  answer: CreateAnswer,
+): void {
+  const { tenant, id, saga, version } = record;
+  const run = { tenant, id };
+  if (answer.answer === "OK") facts.emit({ fact: "created", run, record, entry });
+  if (answer.answer === "EXISTS") facts.emit({ fact: "existed", run, saga, version });
 }
 
 /**
@@ -110,13 +125,13 @@ export async function startAll(
   const now = await connection.storeNow();
   const starts = wanted.map((each) => checked(connection, saga, each, now));
   const chunkAt = (from: number) =>
-    starts.slice(from, from + chunkSize).map((start) => commandOf(connection, saga, start));
+    Promise.all(starts.slice(from, from + chunkSize).map((start) => tracedCommand(connection, saga, start)));
   const started: Started[] = [];
   let waking: Promise<void> = Promise.resolve();
-  let chunk = chunkAt(0);
+  let chunk = await chunkAt(0);
   for (let from = 0; chunk.length > 0; from += chunkSize) {
     const answering = store.createMany(chunk);
-    const next = chunkAt(from + chunkSize);
+    const next = await chunkAt(from + chunkSize);
     const answers = await answering;
     await waking;
     await Promise.all(
@@ -128,7 +143,9 @@ export async function startAll(
     waking = connection.wake(answers.map((answer) => (answer.answer === "OK" ? answer.wake : null)));
     for (const [at, command] of chunk.entries()) {
       const answer = answers[at];
-      if (answer !== undefined) started.push(startedOf(command, answer));
+      if (answer === undefined) continue;
+      tellStarted(connection, command, answer);
+      started.push(startedOf(command, answer));
     }
     chunk = next;
   }
@@ -163,6 +180,12 @@ export function checkedInput(connection: Connection, saga: Saga, given: unknown)
   const turns = turnKeyOf(spec, input);
   if (!turns.ok) throw invalid("INPUT_INVALID", `input of ${saga.name}`, turns.problem);
   return input;
+}
+
+function tracedCommand(connection: Connection, saga: Saga, start: Start): CreateCommand | Promise<CreateCommand> {
+  if (connection.ports.tracing === undefined) return commandOf(connection, saga, start);
+  const run = { tenant: start.tenant, saga: saga.name, version: saga.version };
+  return connection.started(run, async (trace) => commandOf(connection, saga, start, { trace }));
 }
 
 function commandOf(

@@ -86,6 +86,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     limit: limitOf(saga, input.input),
     budgets: withShares(newBudgets(saga, input.input), input.shares),
     deadlineAt: saga.deadline === null ? null : input.startAt + saga.deadline.ms,
+    trace: input.trace ?? null,
     migratedFrom: null,
     logFrom: 1,
     logMark: null,

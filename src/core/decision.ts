@@ -232,6 +232,8 @@ export interface BeginInput {
   /** Of a run that replays another one. */
   readonly replays?: number;
   readonly replayOf?: ReplayOf;
+  /** The W3C traceparent under which it is started; none unless given. */
+  readonly trace?: string | null;
   /** Of a run that another one starts as a step. */
   readonly parent?: Parent;
   /** What it may use of that one's budgets. */

@@ -62,6 +62,16 @@ export { sizeOf } from "./size.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
 export {
+  isGood,
+  type SloReport,
+  type SloStanding,
+  type Story,
+  sloEvents,
+  sloReport,
+  type Tally,
+  tallyOf,
+} from "./telling/slo.ts";
+export {
   type Mark,
   type Span,
   type SpanEnd,

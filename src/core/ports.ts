@@ -2,15 +2,30 @@
  * What the engine and the client need from outside, as ports. Adapters: `store` (Redis, memory), `queue` (BullMQ),
  * `testing` (virtual clock), wrapped by tests to inject faults. Every answer is a named word; a refusal writes nothing.
  */
+
+import type { EffectClass, RunIdentity } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./company/intents.ts";
 import type { ScheduleShelf } from "./company/schedules.ts";
 import type { Turns } from "./company/turns.ts";
 import type { PlanShelf } from "./replay/shelf.ts";
-import type { InboxBody, InboxEntry, LogEntry, Review, Row, RunRecord, RunRef, RunStatus } from "./run/index.ts";
+import type { InboxBody, InboxEntry, LogEntry, Review, Row, Run, RunRecord, RunRef, RunStatus } from "./run/index.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
+
+/** How much waits. What is read while it changes is about right. */
+export interface StoreLoad {
+  /** Runs that want a worker now: overdue, handed out and not taken up, or waiting for room in the queue. */
+  readonly due: number;
+  /** Since when the longest of them waits that is not handed out (store time). */
+  readonly oldestDueAt: number | null;
+  /** Open runs by the name of their structure (`structureName`). */
+  readonly open: readonly { readonly structure: string; readonly runs: number }[];
+  /** Runs that are parked for a person, and runs that ask people. */
+  readonly parked: number;
+  readonly asking: number;
+}
 
 /** What identifies a wake-up: the run, its wake number, where it is to be queued. */
 export interface WakeUp {
@@ -327,6 +342,7 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   list(query: ListQuery): Promise<ListPage>;
   listShared(query: SharedQuery): Promise<SharedPage>;
   serving(): Promise<Serving>;
+  load(): Promise<Timed<StoreLoad>>;
   /** What is registered of a version; nothing is written. */
   registered(saga: string, version: number): Promise<RegisteredSaga | null>;
   /** Registers a structure and its schemas; answers the registered one where its structure differs and runs of it are open. */
@@ -433,18 +449,72 @@ export interface Ids {
   random(): number;
 }
 
+/** A commit that was acknowledged: the run before it and after it. */
+export interface CommittedFact {
+  readonly fact: "committed";
+  readonly run: RunRef;
+  readonly record: RunRecord;
+  /** The whole ledger after it. */
+  readonly rows: readonly Row[];
+  readonly entry: LogEntry;
+  readonly before: Pick<Run, "record" | "rows">;
+  /** From the first sending to the answer. */
+  readonly ms: number;
+}
+
+/** A call of user code, for whoever follows it. */
+export interface TracedCall {
+  readonly record: RunRecord;
+  readonly row: Row;
+  readonly kind: "action" | "undo" | "probe";
+  readonly send: number;
+  readonly attempt: number;
+  readonly operationId: string;
+  /** The incarnation that makes it. */
+  readonly owner: string;
+  /** By permit, in a worker that does not write what came of it. */
+  readonly routed: boolean;
+  /** The store's time, about. */
+  readonly now: number;
+}
+
+/** What lets runs be followed from outside (W3C Trace Context). Must not fail by itself, nor wait. */
+export interface Tracing {
+  /** Begins a run; `trace` is to be kept with it: a traceparent, or `null` where nobody follows. */
+  start<Result>(
+    run: Pick<RunIdentity, "tenant" | "saga" | "version">,
+    work: (trace: string | null) => Promise<Result>,
+  ): Promise<Result>;
+  /** Calls user code where it is seen as part of its run. */
+  call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result>;
+}
+
 /** What happened, for telemetry: committed facts only, and the engine's own troubles. Must not throw or wait. */
 export interface Facts {
   emit(fact: Fact): void;
 }
 export type Fact =
-  | { readonly fact: "committed"; readonly run: RunRef; readonly record: RunRecord; readonly entry: LogEntry }
+  | CommittedFact
+  /** The first entry of a run's log. */
+  | { readonly fact: "created"; readonly run: RunRef; readonly record: RunRecord; readonly entry: LogEntry }
+  /** A start that found its run: nothing was made twice. */
+  | { readonly fact: "existed"; readonly run: RunRef; readonly saga: string; readonly version: number }
+  /** A lease was won. `takenFrom`: it had not been given back; `died`: its owner's process is known dead. */
+  | {
+      readonly fact: "acquired";
+      readonly run: RunRef;
+      readonly record: RunRecord;
+      readonly now: number;
+      readonly takenFrom: { readonly owner: string; readonly died: boolean } | null;
+    }
   | {
       readonly fact: "call";
       readonly run: RunRef;
+      readonly saga: string;
       readonly seq: number;
       readonly step: string;
       readonly side: "action" | "undo" | "probe";
+      readonly effect: EffectClass;
       readonly ms: number;
       readonly result: string;
     }

@@ -103,6 +103,7 @@ export class Acquirer {
     const leftFor = remembered === null ? context.leftFor(won.record) : 0;
     if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
     const { record, rows, inbox, takenFrom, permits } = won;
+    context.facts.emit({ fact: "acquired", run: lease.run, record, now: won.now, takenFrom });
     const acquired = {
       run: missing.length === 0 ? { record, rows, inbox } : { record, rows, inbox, missing },
       machine,

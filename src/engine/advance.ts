@@ -45,7 +45,7 @@ export interface Acquired {
 
 /** What became of a decision: written (or there was nothing to write), refused with something new, or the run is lost. */
 type Written =
-  | { readonly is: "written"; readonly grantedAt: number; readonly inbox: readonly InboxEntry[] }
+  | { readonly is: "written"; readonly grantedAt: number; readonly inbox: readonly InboxEntry[]; readonly ms: number }
   | { readonly is: "again"; readonly facts: readonly DriverFact[] }
   /** `maybe`: it was sent more than once and may have landed before the run was lost. */
   | { readonly is: "lost"; readonly maybe: Decision | null };
@@ -218,7 +218,7 @@ export class Driver implements LeaseHolder {
     const sentAt = clock.monotonicMs();
     const { commit } = decision;
     this.#givingBack = false;
-    if (commit === null) return { is: "written", grantedAt: sentAt, inbox: nothingNew };
+    if (commit === null) return { is: "written", grantedAt: sentAt, inbox: nothingNew, ms: 0 };
     const sent = await this.#send(commit);
     if (sent === null) return { is: "lost", maybe: null };
     const { answer: reply, askedAt, resent } = sent;
@@ -228,7 +228,12 @@ export class Driver implements LeaseHolder {
       case "DUP":
         leases.confirm(this.#held, sentAt);
         // Its deadlines count from its `now`, which is as old as the last answer was late: no call may outlive them.
-        return { is: "written", grantedAt: askedAt - (reply.now - commit.now), inbox: reply.inbox };
+        return {
+          is: "written",
+          grantedAt: askedAt - (reply.now - commit.now),
+          inbox: reply.inbox,
+          ms: clock.monotonicMs() - sentAt,
+        };
       case "INBOX":
         this.#mail.knows(reply.inbox);
         return { is: "again", facts: [{ type: "inbox", entries: reply.inbox }] };
@@ -254,12 +259,11 @@ export class Driver implements LeaseHolder {
   /** What follows from an acknowledged decision; `true`: this driver is through with the run. */
   async #follow(decision: Decision, written: Extract<Written, { is: "written" }>): Promise<boolean> {
     const { commit, then } = decision;
-    const before = this.#run.record;
+    const before = this.#run;
     this.#run = decision.run;
     if (commit !== null) {
-      this.#context.facts.emit({ fact: "committed", run: this.#ref, record: commit.record, entry: commit.log });
-      tellBudgets(this.#context.facts, this.#ref, commit.log);
-      this.#context.moved(before, commit, this.#run);
+      this.#tell(commit, before, written.ms);
+      this.#context.moved(before.record, commit, this.#run);
       if (commit.log.taken.some((taken) => taken.what === "outcome")) this.#cleared();
     }
     for (const key of decision.abort) this.#calls.abort(key);
@@ -271,6 +275,12 @@ export class Driver implements LeaseHolder {
     if (decision.offers.length > 0) await this.#offer(decision.offers);
     if (then === "released") return true;
     return then === "release" && this.#mail.isEmpty && (await this.#release(decision.wanted));
+  }
+
+  #tell({ record, log: entry }: Commit, before: Run, ms: number): void {
+    const { facts } = this.#context;
+    facts.emit({ fact: "committed", run: this.#ref, record, rows: this.#run.rows, entry, before, ms });
+    tellBudgets(facts, this.#ref, entry);
   }
 
   async #offer(offers: readonly Offer[]): Promise<void> {

@@ -14,6 +14,8 @@ export interface StepLine {
   readonly run: RunIdentity;
   readonly step: string;
   readonly operationId: string;
+  /** The traceparent that its run was started under; `null`: none. */
+  readonly trace: string | null;
 }
 export type StepLogSink = (line: StepLine) => void;
 
@@ -42,6 +44,7 @@ export interface ContextParts {
   readonly forwardOperationId: string;
   readonly attempt: number;
   readonly run: RunIdentity;
+  readonly trace: string | null;
   readonly step: Row["step"];
   readonly services: unknown;
   readonly input: unknown;
@@ -103,10 +106,10 @@ const lazily: PropertyDescriptorMap & ThisType<Bare> = {
   [partsOf]: { enumerable: false },
 };
 
-function stepLog({ sink, run, step, operationId }: ContextParts): StepLog {
+function stepLog({ sink, run, trace, step, operationId }: ContextParts): StepLog {
   const at =
     (level: StepLine["level"]) =>
     (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
-      sink({ level, message: redact(String(message)), facts, run, step, operationId });
+      sink({ level, message: redact(String(message)), facts, run, step, operationId, trace });
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -5,8 +5,9 @@
  * `startWithinMs` after the time its grant is dated. K3 what is said after the driver gave a call up is handed in as late.
  */
 import { type CallOrder, type Decision, type Machine, type Run, remainingOf } from "../core/index.ts";
+import type { StepSpec } from "../saga/index.ts";
 import { type ChildCall, callChild } from "./children.ts";
-import { type EngineContext, identityOf, isDurable, untilAnswered } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, traced, untilAnswered } from "./context.ts";
 import { handInLate } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
@@ -153,9 +154,11 @@ export class Calls {
     flight.invocation = invoke(this.#context.invoke, {
       order,
       run: identityOf(this.#run.record),
+      trace: this.#run.record.trace,
       row,
       step,
-      onOutcome: (fact, ms) => this.#outcome(flight, row.step, fact, ms),
+      around: traced(this.#context, { record: this.#run.record, row, order, routed: false, now: this.#time.now() }),
+      onOutcome: (fact, ms) => this.#outcome(flight, step, fact, ms),
       onLate: (fact) => this.handIn(fact),
       onTool: (request) => this.#tool(request),
       onProgress: (cursor) => this.#keep({ type: "progress", seq: order.seq, send: order.send, cursor }),
@@ -176,15 +179,17 @@ export class Calls {
     const { seq, send, side } = flight.order;
     const ask = async (): Promise<void> => {
       const seen = await callChild(this.#context, call);
-      this.#outcome(flight, call.row.step, { type: "child", seq, send, side, seen }, clock.monotonicMs() - beganAt);
+      this.#outcome(flight, call.step, { type: "child", seq, send, side, seen }, clock.monotonicMs() - beganAt);
     };
     this.#context.background(ask());
   }
 
-  #outcome(flight: Flight, step: string, fact: OutcomeFact, ms: number): void {
-    const result = wordOf(fact);
-    const side = flight.order.kind;
-    this.#context.facts.emit({ fact: "call", run: this.#held.ref.run, seq: fact.seq, step, side, ms, result });
+  #outcome(flight: Flight, step: StepSpec, fact: OutcomeFact, ms: number): void {
+    const { kind: side, side: of } = flight.order;
+    const { effect } = of === "action" ? step : (step.compensation ?? step);
+    const { saga } = this.#machine;
+    const told = { run: this.#held.ref.run, saga: saga.name, seq: fact.seq, step: step.name, side, effect, ms };
+    this.#context.facts.emit({ fact: "call", ...told, result: wordOf(fact) });
     this.#flights.delete(flight);
     this.#learn(fact, false);
     this.#land(flight);

@@ -92,7 +92,11 @@ async function start(context: EngineContext, { parent, row, step }: ChildCall, i
     isVoid,
   });
   const made = await context.store.create(command);
-  if (made.answer === "OK") await wake(context, made.wake);
+  if (made.answer === "OK") {
+    const { record, log: entry } = command;
+    context.facts.emit({ fact: "created", run: childRef(parent, row), record, entry });
+    await wake(context, made.wake);
+  }
   return made.answer === "OK" || made.answer === "EXISTS";
 }
 

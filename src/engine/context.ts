@@ -2,6 +2,7 @@
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
 import type {
+  CallOrder,
   Clock,
   Commit,
   Facts,
@@ -12,12 +13,14 @@ import type {
   RunRecord,
   RunRef,
   Store,
+  TracedCall,
+  Tracing,
   WakeUp,
   WakeUps,
 } from "../core/index.ts";
 import { isUnavailable, RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
-import type { InvokeDeps } from "./invoke.ts";
+import type { Around, InvokeDeps } from "./invoke.ts";
 import type { Leases } from "./lease.ts";
 import { messageOf } from "./outcome.ts";
 import type { EngineSettings } from "./settings.ts";
@@ -29,6 +32,8 @@ export interface EnginePorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly facts: Facts;
+  /** Where calls are seen from outside; nowhere where it is left out. */
+  readonly tracing?: Tracing;
 }
 
 /** The sagas a worker serves, by the structure a run is pinned to. */
@@ -67,6 +72,31 @@ export interface EngineContext extends EnginePorts {
 
 export function trouble(context: Pick<EngineContext, "facts">, where: string, error: unknown): void {
   context.facts.emit({ fact: "trouble", where, message: messageOf(error) });
+}
+
+/** Begins a run where whoever follows its trace can see it. */
+export function started<Result>(
+  { tracing }: Pick<EngineContext, "tracing">,
+  run: Parameters<Tracing["start"]>[0],
+  work: (trace: string | null) => Promise<Result>,
+): Promise<Result> {
+  return tracing === undefined ? work(null) : tracing.start(run, work);
+}
+
+/** How user code of one call is called: as part of its run's trace, or plainly. */
+export function traced(
+  { tracing, owner }: Pick<EngineContext, "tracing" | "owner">,
+  {
+    record,
+    row,
+    order,
+    routed,
+    now,
+  }: Pick<TracedCall, "record" | "row" | "routed" | "now"> & { readonly order: CallOrder },
+): Around | null {
+  if (tracing === undefined) return null;
+  const { kind, send, attempt, operationId } = order;
+  return (work) => tracing.call({ record, row, kind, send, attempt, operationId, owner, routed, now }, work);
 }
 
 export function identityOf(record: RunRecord): RunIdentity {

@@ -52,11 +52,18 @@ export interface InvokeDeps {
   readonly maxPayloadBytes: number;
 }
 
+/** Calls the work and answers what it answers. */
+export type Around = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
 export interface CallInput {
   readonly order: CallOrder;
   readonly run: RunIdentity;
+  /** The traceparent that its run was started under. */
+  readonly trace?: string | null;
   readonly row: Row;
   readonly step: StepSpec;
+  /** What user code is called within; `null`: nothing. */
+  readonly around?: Around | null;
   readonly onOutcome: (fact: OutcomeFact, ms: number) => void;
   readonly onLate: (fact: OutcomeFact) => void;
   /** Puts a request of the action for a tool; `null`: nobody can. */
@@ -193,7 +200,8 @@ class RunningCall implements Invocation, Progress {
     if (!output.ok) return this.#defect(`the output of ${step.name} does not fit its schema: ${output.problem}`);
     const context = this.#context(input.value, output.value);
     try {
-      return await this.#call(context);
+      const { around = null } = this.#input;
+      return await (around === null ? this.#call(context) : around(() => this.#call(context)));
     } catch (error) {
       if (order.kind === "probe") return probeFailed(order, messageOf(error));
       return resultFact(order, thrownResult(error, this.#aborted));
@@ -219,7 +227,7 @@ class RunningCall implements Invocation, Progress {
   }
 
   #context(input: unknown, output: unknown): ReturnType<typeof userContext> {
-    const { order, run, step } = this.#input;
+    const { order, run, trace = null, step } = this.#input;
     const { operationId, forwardOperationId, attempt } = order;
     const { services, sink } = this.#deps;
     const signal = this.#signal;
@@ -228,6 +236,7 @@ class RunningCall implements Invocation, Progress {
       forwardOperationId,
       attempt,
       run,
+      trace,
       step: step.name,
       services,
       input,

@@ -22,7 +22,7 @@ import {
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { decode, type Saga } from "../saga/index.ts";
-import { type EngineContext, pause, trouble, wake } from "./context.ts";
+import { type EngineContext, pause, started, trouble, wake } from "./context.ts";
 
 /** How often all schedules are looked at, and how many times that is before it is seen to that they tick. */
 const sweepMs = 2_000;
@@ -137,9 +137,15 @@ export class ScheduleDesk {
     const now = await context.store.now();
     try {
       const hash = structureHashOf(saga);
-      const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority, now, startAt: now });
-      const command = { ...first, memberships: listingsOf(first.record), commandId: `schedule:${run.id}` };
-      return await this.#started(run, await context.store.create(command));
+      const { tenant } = run;
+      return await started(context, { tenant, saga: saga.name, version: saga.version }, async (trace) => {
+        const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority, now, startAt: now, trace });
+        const command = { ...first, memberships: listingsOf(first.record), commandId: `schedule:${run.id}` };
+        const answer = await context.store.create(command);
+        if (answer.answer === "OK")
+          context.facts.emit({ fact: "created", run, record: first.record, entry: first.log });
+        return await this.#started(run, answer);
+      });
     } catch (error) {
       if (error instanceof RepriseError && error.code === "INPUT_INVALID") return error.message;
       throw error;

@@ -16,7 +16,7 @@ import {
   type Timed,
 } from "../core/index.ts";
 import type { CallSpec, SagaSpec, StepSpec } from "../saga/index.ts";
-import { type EngineContext, identityOf, isDurable, pause, trouble, untilAnswered } from "./context.ts";
+import { type EngineContext, identityOf, isDurable, pause, traced, trouble, untilAnswered } from "./context.ts";
 import { handInLate, handInSettled } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
@@ -124,14 +124,19 @@ export class StepRunner {
       const invocation = invoke(context.invoke, {
         order,
         run: identityOf(record),
+        trace: record.trace,
         row,
         step,
+        around: traced(context, { record, row, order, routed: true, now }),
         onOutcome: (fact, ms) => {
           this.#running.delete(invocation);
           stopRenewing();
           if (fact.type !== "result") return resolve(null);
           const { side, seq, result } = fact;
-          context.facts.emit({ fact: "call", run: command.run, seq, step: step.name, side, ms, result: result.kind });
+          const { saga } = record;
+          const { effect } = order.side === "action" ? step : (step.compensation ?? step);
+          const told = { run: command.run, saga, seq, step: step.name, side, effect, ms, result: result.kind };
+          context.facts.emit({ fact: "call", ...told });
           resolve(this.#expelled && result.kind === "unknown" ? null : fact);
         },
         onProgress: null,

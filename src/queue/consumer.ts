@@ -7,6 +7,7 @@
 import { type ConnectionOptions, type Job, Worker, type WorkerOptions } from "bullmq";
 import type { Consumer, ConsumerFactory, ConsumerOptions } from "../core/index.ts";
 import { lanePrefix, parseStepJob, parseWakeJob, poolQueue, stepLane, stepQueue } from "./jobs.ts";
+import type { QueueTelemetry } from "./queues.ts";
 
 const lockDurationMs = 5_000;
 const stalledIntervalMs = 2_500;
@@ -23,6 +24,7 @@ export interface WorkersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
   readonly connection: ConnectionOptions;
   readonly namespace: string;
+  readonly queueTelemetry?: QueueTelemetry | undefined;
   readonly onTrouble: (where: string, error: unknown) => void;
 }
 
@@ -168,7 +170,7 @@ function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
 
 /** A worker that is not running yet. Its jobs go when they are done; what becomes of failed ones is said by `own`. */
 export function openWorker(
-  { connection, namespace, onTrouble }: WorkersOptions,
+  { connection, namespace, onTrouble, queueTelemetry }: WorkersOptions,
   { name, lane }: { readonly name: string; readonly lane: number },
   handle: (job: Job, token?: string) => Promise<void>,
   own: Pick<WorkerOptions, "concurrency" | "limiter" | "removeOnFail">,
@@ -183,6 +185,7 @@ export function openWorker(
     maxStalledCount,
     runRetryDelay: retryDelayMs,
     removeOnComplete: { count: 0 },
+    ...(queueTelemetry === undefined ? {} : { telemetry: queueTelemetry }),
   });
   worker.on("error", (error) => onTrouble(`queue ${name}`, error));
   return worker;

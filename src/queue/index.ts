@@ -2,4 +2,5 @@
 export { bullmqWakeUps } from "./bullmq-queue.ts";
 export { bullmqConsumers } from "./consumer.ts";
 export { bullmqDeadLetters } from "./dead-letters.ts";
+export type { QueueTelemetry } from "./queues.ts";
 export { bullmqTicks } from "./schedules.ts";

@@ -12,6 +12,7 @@ import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
 import { nullPrototype } from "./names.ts";
 import { payloadProblem, schemaProblems } from "./schema.ts";
+import { type SloOptions, sloOf } from "./slo.ts";
 import type { Json, Migration, SagaSpec, StepSpec } from "./spec.ts";
 import { isStep } from "./step.ts";
 
@@ -89,6 +90,8 @@ export interface SagaOptions<
   readonly budget?: BudgetOptions | ((view: Pick<AttributesView<Input>, "input">) => BudgetOptions);
   /** The same call (step and input) so often in one run, and a person is asked: 100. `false`: as often as it likes. */
   readonly loopLimit?: number | false;
+  /** What is promised of its runs: computed by `client.slo`, counted in the metrics, watched by generated alert rules. */
+  readonly slo?: SloOptions;
 }
 
 /** What `attributes` reads. For a saga made by the builder, `context` is `{ input, results }`. */
@@ -195,11 +198,11 @@ function toolErrors(name: string, steps: Readonly<Record<string, StepSpec>>): re
   }));
 }
 
-type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit" | "retentionMs">;
+type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit" | "retentionMs" | "slo">;
 
 function boundsOf(
   name: string,
-  { deadline, budget, loopLimit, retention }: SagaOptions,
+  { deadline, budget, loopLimit, retention, slo }: SagaOptions,
 ): { readonly spec: Bounds; readonly findings: readonly Finding[] } {
   const findings: Finding[] = [];
   const read = <Bound>(bound: () => Bound): Bound | null => {
@@ -218,6 +221,7 @@ function boundsOf(
     budgets: read(() => budgetsOf(budget as Parameters<typeof budgetsOf>[0])),
     loopLimit: read(() => loopLimitOf(loopLimit)),
     ...(retention === undefined ? {} : { retentionMs: read(() => retentionOf(retention)) }),
+    slo: read(() => sloOf(slo)),
   };
   return { spec, findings };
 }

@@ -121,6 +121,34 @@ export interface CompensationSpec extends CallSpec {
   readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
 }
 
+export type SloName =
+  | "completion"
+  | "intervention"
+  | "duplicates"
+  | "latency"
+  | "cost"
+  | "recovery"
+  | "unknownAge"
+  | "unwind"
+  | "resumption";
+
+/** One objective. */
+export interface ObjectiveSpec {
+  readonly name: SloName;
+  /** The share of events that are to be good. */
+  readonly target: number;
+  /** An event is good up to this (ms; for `cost`, of the budget's unit); `null`: it is good or bad by itself. */
+  readonly within: number | null;
+  /** Of `cost`. */
+  readonly budget: string | null;
+}
+
+/** What is promised of a saga's runs. */
+export interface SloSpec {
+  readonly windowMs: number;
+  readonly objectives: readonly ObjectiveSpec[];
+}
+
 /** What people are asked before a step is carried out. */
 export interface ApprovalSpec {
   /** What they are asked for this input. Pure; throws where its author's own functions do. */
@@ -251,6 +279,8 @@ export interface SagaSpec {
   readonly deadline: { readonly ms: number; readonly then: "compensate" | "review" } | null;
   /** By name of what is used. `steps`, `toolCalls` and `time` (ms since its start) are counted by themselves. */
   readonly budgets: ((view: { readonly input: unknown }) => Readonly<Record<string, BudgetSpec>>) | null;
+  /** What is promised of its runs; `null`: nothing. */
+  readonly slo: SloSpec | null;
   /** So many times the same call (step and input) in one run, and a person is asked; `null`: as often as it likes. */
   readonly loopLimit: number | null;
   /** Runs of one key take turns, `limit` at a time; `null`: no run waits for another. */

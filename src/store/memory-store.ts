@@ -52,6 +52,7 @@ import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./k
 import type { Cell } from "./memory/cell.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
+import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
@@ -340,6 +341,11 @@ class MemoryStore implements Store {
 
   async serving(): Promise<Serving> {
     return serving(this.#shards, this.#serves);
+  }
+
+  async load() {
+    const now = await this.now();
+    return { ...load(this.#shards, now), now };
   }
 
   async registered(saga: string, version: number): Promise<RegisteredSaga | null> {

@@ -1,5 +1,5 @@
 /** What a round writes down as it happens, one JSON object a line: evidence that outlives whoever is killed. */
-import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorldEntry } from "../../src/testing/index.ts";
 import type { ClientEvent } from "../support/checker.ts";
@@ -37,6 +37,16 @@ export class Books {
 
   mishap(what: string, more: Omit<Mishap, "at" | "what"> = {}): void {
     this.#append("mishaps.jsonl", { at: Date.now(), what, ...more });
+  }
+
+  /** What a process has said. */
+  keep(name: string, text: string): void {
+    writeFileSync(this.file(name), text);
+  }
+
+  /** A run as the store has it in the end. */
+  found(run: object): void {
+    this.#append("store.jsonl", run);
   }
 
   history(): readonly Said[] {

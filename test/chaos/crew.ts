@@ -24,6 +24,7 @@ export interface CrewMember {
   readonly child: Child;
   readonly owner: string;
   readonly hits: string;
+  readonly version: 1 | 2;
   isFrozen: boolean;
 }
 
@@ -115,12 +116,13 @@ export class Crew {
     const ready = await child.nextMessage(isReady, bootMs).catch(() => null);
     if (ready === null) return; // it died before it served: another one follows
     const { ready: owner } = ready;
-    books.mishap("worker", { pid: child.pid, owner, note: `version ${this.version}, skew ${orders.skewMs}` });
-    place.worker = { child, owner, hits, isFrozen: false };
+    books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
+    place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
   }
 
   #replace(place: Place, child: Child, { code, signal }: Exit): void {
     const isKnown = place.worker?.child === child;
+    this.#options.books.keep(`worker-${child.pid}.log`, child.stderr);
     const note = signal ?? (code === 0 ? "in good order" : `code ${code}: ${child.stderr.slice(-1_000)}`);
     const owner = isKnown ? { owner: place.worker?.owner ?? "" } : {};
     this.#options.books.mishap("worker ended", { pid: child.pid, ...owner, note });

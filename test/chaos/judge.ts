@@ -11,7 +11,7 @@ import type { Job } from "./load.ts";
 import type { Asked } from "./options.ts";
 import { everything } from "./sagas.ts";
 import type { StorePair } from "./store-pair.ts";
-import { timelineOf } from "./timeline.ts";
+import { runIn, timelineOf } from "./timeline.ts";
 import { type Acked, namespace, tenant } from "./words.ts";
 
 export interface JudgeParts {
@@ -62,7 +62,11 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
     const history = claimed(books.history(), mishaps, parts.asked);
     const runs = await allRuns(store);
     const logs = new Map<string, readonly LogEntry[]>();
-    for (const run of runs) logs.set(run.id, await store.log(run));
+    for (const run of runs) {
+      const [record, log] = await Promise.all([store.read(run), store.log(run)]);
+      logs.set(run.id, log);
+      books.found({ record, log });
+    }
     const started = new Set(history.flatMap(({ op, run }) => (op === "start" ? [run.id] : [])));
     const client: ClientEvent[] = [...history];
     const strangers: string[] = [];
@@ -84,13 +88,16 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
     });
     const acked = books.acked();
     const forgotten = forgottenCommits(acked, logs);
-    const said = [
+    const told = [
       ...report.violations,
       ...strangers,
       ...parts.late.map((late) => `I11: ${late}`),
       ...(parts.asked.together ? [] : forgotten.map(tellForgotten)),
       ...mishaps.flatMap(diedByItself),
     ];
+    // Of runs that store and processes forgot together nobody can know: that is counted, and published.
+    const families = new Set(parts.asked.together ? forgotten.map(({ id }) => familyOf(id)) : []);
+    const said = told.filter((what) => !families.has(familyOf(runIn(what) ?? "")));
     const violations: Violation[] = [];
     for (const what of said)
       violations.push({ what, timeline: await timelineOf(what, { books, store, world, acked }) });
@@ -164,6 +171,11 @@ function isRestored(log: readonly LogEntry[]): boolean {
   return log.some(({ taken }) =>
     taken.some((each) => each.what === "restored" || (each.what === "parked" && (each.note ?? "").includes("store"))),
   );
+}
+
+/** A run, what it has started, and what has started it, go by one name. */
+function familyOf(id: string): string {
+  return id.split(".")[0] ?? id;
 }
 
 function tellForgotten({ id, revision, owner }: Acked): string {

@@ -29,10 +29,12 @@ export interface NemesisParts {
 
 const { leaseMs } = settings;
 /** Between two of them. */
-const gap = { leastMs: 300, mostMs: 900 } as const;
+const gap = { leastMs: 150, mostMs: 650 } as const;
 /** So long an armed worker is waited for to come to its point. */
 const hitWithinMs = 2_500;
 const apartMs = 2 * leaseMs;
+/** Of the deaths, those for which nobody need be left. */
+const nobodyLeftShare = 0.1;
 const maxArmedDrops = 60;
 /** Attempts, beside the schedule, at points that were never hit. */
 const furtherCrashes = 40;
@@ -44,7 +46,10 @@ export class Nemesis {
   readonly #behind = new Set<Promise<void>>();
   readonly #drops: Interception[] = [];
   #droppedBefore = 0;
+  /** A worker was last ended, paused or resumed then. */
   #endedAt = Number.NEGATIVE_INFINITY;
+  /** Before that nobody is ended: whoever remembers what was forgotten must live to tell. */
+  #sparedUntil = Number.NEGATIVE_INFINITY;
   kills = 0;
 
   constructor(parts: NemesisParts) {
@@ -59,7 +64,8 @@ export class Nemesis {
 
   /** Points at which nobody has died who was to. */
   missed(): readonly Point[] {
-    const hit = new Set(this.#parts.books.hits().map(({ point }) => point));
+    const deaths = this.#parts.books.hits().filter(({ signal }) => signal === "SIGKILL");
+    const hit = new Set(deaths.map(({ point }) => point));
     return [...new Set(this.#parts.planned.points)].filter((point) => !hit.has(point));
   }
 
@@ -191,8 +197,10 @@ export class Nemesis {
   async deploy(version: 1 | 2): Promise<void> {
     const { books, crew } = this.#parts;
     await Promise.all(this.#behind);
+    await this.#nobodyIsSpared();
     crew.version = version;
-    for (const place of crew.places) {
+    await crew.full();
+    for (const place of crew.places.filter(({ worker }) => worker?.version !== version)) {
       await crew.full();
       books.mishap("retire", { pid: place.worker?.child.pid ?? 0 });
       await crew.retire(place);
@@ -254,8 +262,8 @@ export class Nemesis {
     if (!planned.together) await pass(restMs);
     else await Promise.all(crew.fit.slice(0, 2).map((place) => this.#killOne(place)));
     this.#noteLoss(what, await happen());
+    if (!planned.together) this.#sparedUntil = Date.now() + apartMs + leaseMs / 2;
     await this.#parts.onLoss(Date.now() - 4 * leaseMs);
-    if (!planned.together) await pass(apartMs + leaseMs / 2);
   }
 
   #noteLoss(what: string, { from, until, bytes }: Loss): void {
@@ -290,9 +298,17 @@ export class Nemesis {
     }
   }
 
+  /** One of those at work. Mostly somebody is left to take over: a slow machine must not leave nobody at work for long. */
   async #anyone(): Promise<Manned> {
     const { crew, random } = this.#parts;
-    return await waitFor(() => crew.fit.length > 0 && random.pick(crew.fit), { what: "a worker", timeoutMs: 60_000 });
+    await this.#nobodyIsSpared();
+    const least = random.chance(nobodyLeftShare) ? 1 : 2;
+    const found = () => crew.fit.length >= least && random.pick(crew.fit);
+    return await waitFor(found, { what: "a worker", timeoutMs: 120_000 });
+  }
+
+  async #nobodyIsSpared(): Promise<void> {
+    await pass(this.#sparedUntil - Date.now());
   }
 
   #inBackground(work: () => Promise<void>): void {

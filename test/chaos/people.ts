@@ -22,6 +22,8 @@ export interface PeopleParts {
 }
 
 const lookMs = 200;
+/** What is still asked after so long is decided on once more: the store may have forgotten it. */
+const againMs = 3_000;
 /** Whoever says what happened looks after everything that was sent can have arrived. */
 const patienceMs = 6_000;
 const raceShare = 0.3;
@@ -71,10 +73,12 @@ export class People {
   #take(item: InboxItem): void {
     const key = `${item.id} ${item.kind} ${item.review ?? ""} ${item.approval?.seq ?? ""}.${item.approval?.n ?? ""}`;
     if (this.#busy.has(key)) return;
+    if (item.kind === "review" && (this.isLeft(item.id) || item.ageMs < patienceMs)) return;
     const work = item.kind === "approval" ? this.#decide(item) : item.kind === "review" ? this.#lookAfter(item) : null;
     if (work === null) return;
     this.#busy.add(key);
-    void work.catch(() => undefined).finally(() => this.#busy.delete(key));
+    const again = () => setTimeout(() => this.#busy.delete(key), againMs).unref();
+    void work.catch(() => undefined).finally(again);
   }
 
   /** The same run is treated alike, whenever that is. */
@@ -108,7 +112,6 @@ export class People {
   // ---- what is parked
 
   async #lookAfter(item: InboxItem): Promise<void> {
-    if (this.isLeft(item.id) || item.ageMs < patienceMs) return;
     const acts = [this.#act(item, "ann")];
     if (this.#random(item.id, `parked ${item.review}`).chance(raceShare)) {
       this.races += 1;

@@ -56,6 +56,7 @@ export function tellRound(round: Round): readonly string[] {
     `runs ${JSON.stringify(byStatus)}, ${round.expected} were expected to complete; ${seen}`,
     `crash points ${JSON.stringify(crashPoints)}`,
     `recovered within ${percentile(round.recoveryMs, 0.5)} ms (p50), ${recoveryP99Ms} ms (p99), of ${round.recoveryMs.length}`,
+    `began within ${round.phaseSeconds[0]} s, faults for ${round.phaseSeconds[1]} s, at rest after ${round.phaseSeconds[2]} s, judged in ${round.phaseSeconds[3]} s`,
     `checked ${round.checks.join(", ")}`,
     ...violations.flatMap(({ what, timeline }) => [`VIOLATION ${what}`, ...timeline.map((line) => `    ${line}`)]),
     ...voids.map((why) => `VOID ${why}`),

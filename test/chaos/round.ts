@@ -31,6 +31,8 @@ export interface Round extends Verdict {
   readonly races: number;
   readonly mishaps: Readonly<Record<string, number>>;
   readonly seconds: number;
+  /** From the start to the first fault, under faults, until everything was at rest, and for the verdict. */
+  readonly phaseSeconds: readonly number[];
   /** Where the books lie; `null`: they are gone. */
   readonly books: string | null;
 }
@@ -54,6 +56,8 @@ export async function playRound(
   { tell = () => undefined, keepsBooks = false }: RoundOptions = {},
 ): Promise<Round> {
   const began = performance.now();
+  const marks = [began];
+  const mark = () => void marks.push(performance.now());
   const plan = planned(asked);
   const directory = await mkdtemp(join(tmpdir(), "reprise-chaos-"));
   const { own, release } = owned();
@@ -64,7 +68,9 @@ export async function playRound(
     const store = own(await StorePair.open(asked.fsync));
     const world = own(await World.open(built.world, books));
     const way = own(await startTcpProxy({ target: store.target }));
-    const connections = own(faultConnections(way.url, namespace, settings.commandTimeoutMs));
+    const connections = own(
+      faultConnections(way.url, namespace, settings.commandTimeoutMs, (line) => books.mishap("client", { note: line })),
+    );
     const client = own(
       connectedClient(
         { ...connections, clock: systemClock, ids: systemIds() },
@@ -92,6 +98,7 @@ export async function playRound(
     const people = own(new People({ client, store: connections.store, books, seed: asked.seed, effects }));
     await connections.store.open();
     await load.begin();
+    mark();
     people.begin();
     const nemesis = new Nemesis({
       planned: plan,
@@ -106,6 +113,7 @@ export async function playRound(
       tell(`${load.started} runs started, ${load.open.size} open, ${nemesis.kills} kills`);
     }, 10_000);
     await nemesis.play().finally(() => clearInterval(progress));
+    mark();
     load.allow(asked.runs);
     books.mishap("quiet");
     await nemesis.deploy(2);
@@ -113,6 +121,7 @@ export async function playRound(
     const late = await rest(load, client, people);
     await drain(store);
     await people.close();
+    mark();
     const verdict = await judge({
       asked,
       jobs,
@@ -124,15 +133,31 @@ export async function playRound(
     });
     const mishaps: Record<string, number> = {};
     for (const { what } of books.mishaps()) mishaps[what] = (mishaps[what] ?? 0) + 1;
-    const seconds = Math.round((performance.now() - began) / 100) / 10;
+    mark();
+    const phaseSeconds = marks.slice(1).map((at, n) => secondsIn(at - (marks[n] ?? began)));
+    const seconds = secondsIn(performance.now() - began);
     keeps ||= verdict.violations.length > 0 || verdict.voids.length > 0;
     const { kills, dropped } = nemesis;
     const { races } = people;
-    return { ...verdict, asked, kills, dropped, races, mishaps, seconds, books: keeps ? directory : null };
+    return {
+      ...verdict,
+      asked,
+      kills,
+      dropped,
+      races,
+      mishaps,
+      seconds,
+      phaseSeconds,
+      books: keeps ? directory : null,
+    };
   } finally {
     await release();
     if (!keeps) await rm(directory, { recursive: true, force: true });
   }
+}
+
+function secondsIn(ms: number): number {
+  return Math.round(ms / 100) / 10;
 }
 
 /** Waits until every run has ended or is parked and left; those that have not are named. */

@@ -96,10 +96,9 @@ export class StorePair {
   async failOver(random: Random): Promise<Loss> {
     const old = this.#primary;
     const link = await ReplicationLink.open(this.target());
-    const replica = await startRedisServer({
-      appendfsync: this.#fsync,
-      args: [...promptly, "--replicaof", `127.0.0.1 ${link.port}`],
-    });
+    const replica = await startRedisServer({ appendfsync: this.#fsync, args: promptly });
+    // Not as a setting: once it is promoted, it comes back as a primary.
+    await replica.ask("REPLICAOF", "127.0.0.1", link.port);
     const isInStep = async () => String(await replica.ask("INFO", "replication")).includes("master_link_status:up");
     await waitFor(isInStep, { what: "the replica to be in step", timeoutMs: 30_000 });
     const from = Date.now() - lookMs;

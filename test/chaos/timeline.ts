@@ -36,10 +36,11 @@ export async function timelineOf(violation: string, parts: TimelineParts): Promi
   return sorted.slice(-maxLines).map(({ at, text }) => `${new Date(at).toISOString().slice(11, 23)} ${text}`);
 }
 
-function runIn(violation: string): string | null {
+/** The id of the run that a violation is about; `null`: of none. */
+export function runIn(violation: string): string | null {
   const [, id = null] =
     new RegExp(`${namespace}/${tenant}/([A-Za-z0-9_.-]+)/`).exec(violation) ??
-    new RegExp(`\\b${tenant}[/~]([A-Za-z0-9_.-]+)`).exec(violation) ??
+    new RegExp(`\\b${tenant}[/~:]([A-Za-z0-9_.-]+)`).exec(violation) ??
     /^I11: (\S+) is/.exec(violation) ??
     [];
   return id;

@@ -12,6 +12,7 @@ import { inboxContract } from "./suite/inbox.ts";
 import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
+import { loadContract } from "./suite/load.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
@@ -37,6 +38,7 @@ const parts = {
   retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,
+  load: loadContract,
 } as const;
 
 export function storeContract(adapter: string, open: OpenBench): void {

@@ -64,6 +64,13 @@ const fatesOf: Readonly<Record<Crossing["kind"], readonly Named[]>> = {
   service: ofProcesses,
 };
 
+/** What a worker asks whether it has a run or not. Most of what goes on is that, so little of what goes wrong is to be there. */
+const housekeeping: ReadonlySet<string> = new Set(
+  ["open", "durability", "hello", "renew", "due", "lostOwners", "expire", "pausedSagas", "register", "unshelve"].map(
+    (name) => `store.${name}`,
+  ),
+);
+
 /** The fates of one process. */
 export class Fortune {
   readonly #random: Random;
@@ -95,8 +102,8 @@ export class Fortune {
     return this.#random.between(1, 400);
   }
 
-  #drawn({ kind }: Crossing): Fate {
-    let drawn = this.#random.next();
+  #drawn({ kind, what }: Crossing): Fate {
+    let drawn = this.#random.next() / (housekeeping.has(what) ? 0.4 : 2.5);
     for (const [fate, rate] of fatesOf[kind]) {
       if (drawn < this.#rates[rate]) return fate;
       drawn -= this.#rates[rate];

@@ -18,11 +18,11 @@ export type Kind = keyof typeof kinds;
 
 /** Of twenty seeds in a row, so many are of each kind: those that cost less are more. */
 const mixed: readonly (readonly [Kind, number])[] = [
-  ["plain", 11],
+  ["plain", 10],
   ["sharing", 4],
   ["losing", 3],
   ["parenting", 1],
-  ["town", 1],
+  ["town", 2],
 ];
 const inTwenty: readonly Kind[] = mixed.flatMap(([kind, count]) => Array.from({ length: count }, () => kind));
 

@@ -42,7 +42,7 @@ const blows = {
   C04: (blow) => blow.fate.startsWith("kill") && hasUndoneOne(blow) && blow.commit?.record.endedAt === null,
   C05: (blow) => blow.fate.startsWith("kill") && takes(blow, (each) => each.what === "undo" && each.state === "halted"),
   C06: (blow) => blow.fate.startsWith("kill") && turnsRound(blow) && isOut(blow),
-  C07: ({ commit, before, fate }) => fate.startsWith("kill") && before?.record.unwind != null && isCancelled(commit),
+  C07: ({ commit, before, fate }) => fate !== "answer late" && before?.record.unwind != null && isCancelled(commit),
   T01: ({ commit, fate }) => late.has(fate) && commit?.release === true && commit.record.timers.length > 0,
   T02: (blow) => blow.fate.startsWith("kill") && takes(blow, ({ what }) => what === "timer"),
   A01: (blow) => late.has(blow.fate) && (blow.commit?.record.asks.length ?? 0) > (blow.before?.record.asks.length ?? 0),
@@ -128,8 +128,9 @@ function hasUndoneOne(blow: Blow): boolean {
   return takes(blow, (each) => each.what === "undo" && each.state === "done");
 }
 
+/** A cancel or an undo. */
 function isCancelled(commit: Commit | null): boolean {
-  return commit?.log.taken.some((each) => each.what === "control" && each.control === "cancel") === true;
+  return commit?.log.taken.some((each) => each.what === "control" && each.control !== "pause") === true;
 }
 
 function isItem({ tool, call }: Row): boolean {

@@ -42,9 +42,13 @@ for (let seed = first; seed < first + count; seed += 1) {
   for (const violation of report.violations) console.error(`  ${violation}`);
   console.error(`  repeat: npm run sim -- --kind ${kind} --seed ${seed} --trace`);
 }
+const { user, system } = process.cpuUsage();
+const cpuSeconds = Math.round((user + system) / 1e5) / 10;
 const seconds = Math.round((performance.now() - started) / 100) / 10;
 if (values.json) {
-  console.log(JSON.stringify({ seeds: count, violations, seconds, commits, crashPointHits: hits, elsewhere }));
+  console.log(
+    JSON.stringify({ seeds: count, violations, seconds, cpuSeconds, commits, crashPointHits: hits, elsewhere }),
+  );
 } else {
   console.log(`${count} seeds, ${violations} with violations, ${seconds} s; runs ${JSON.stringify(statuses)}`);
 }

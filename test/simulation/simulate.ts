@@ -26,7 +26,7 @@ import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { type MemoryQueue, memoryQueue } from "../../src/testing/memory-queue.ts";
 import { Mortal } from "../../src/testing/rig/mortal.ts";
-import { rigSettings as settings } from "../../src/testing/rig/rig.ts";
+import { rigSettings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
@@ -44,6 +44,8 @@ import { Townspeople } from "./townspeople.ts";
 import { watchedStore } from "./watched-store.ts";
 
 const namespace = "sim";
+/** Most of what workers do here is to look whether anything is due: half as often is still soon enough. */
+const settings = { ...rigSettings, sweepMs: 1_000 };
 const tenant = "t";
 const epochMs = Date.UTC(2026, 0, 1);
 /** Faults last until everything has come to rest and nobody wants anything any more; no longer than that. */

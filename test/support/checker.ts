@@ -259,8 +259,10 @@ function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string
   if (undid > 0 && status === "completed" && !row.abandoned && !wasRewound)
     say("I7", `${row.step} was undone in a completed run`);
   const undoable = book.saga?.steps[row.step]?.compensation !== null;
+  // What can be undone is kept only where the machine has left it.
+  const isKept = row.undo?.state === "kept" && row.abandoned;
   const gone = (status === "failed" || status === "cancelled") && rollback === "complete";
-  if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && row.undo?.state !== "kept") {
+  if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && !isKept) {
     say("I7", `${row.step} happened and was not undone`);
   }
 }

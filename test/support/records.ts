@@ -52,6 +52,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     limit: null,
     budgets: {},
     deadlineAt: null,
+    trace: null,
     migratedFrom: null,
     logFrom: 1,
     logMark: null,

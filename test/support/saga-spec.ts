@@ -34,6 +34,7 @@ export function specOf(machine: AnyStateMachine, parts: SpecParts = {}): SagaSpe
     deadline: null,
     budgets: null,
     loopLimit: null,
+    slo: null,
     concurrency: null,
     migrations: {},
   };

@@ -6,9 +6,9 @@
  * are masked unless `--reveal`. O3 what is no data never reaches stdout.
  */
 import { redact, redactValue } from "../../redact.ts";
-import type { Colors } from "../colors.ts";
+import { type Colors, colorsIn } from "../colors.ts";
 import type { Format } from "./globals.ts";
-import { clean, draw, type Line } from "./ink.ts";
+import { draw, type Line } from "./ink.ts";
 import type { Output } from "./io.ts";
 import { type Column, tableLines } from "./table.ts";
 
@@ -23,6 +23,8 @@ export interface OutOptions {
   readonly colors: Colors;
   readonly noteColors: Colors;
 }
+
+const uncoloured = colorsIn({}, {}, false);
 
 /** Things of one kind, or a page of them. */
 export interface Listing<Item> {
@@ -48,6 +50,11 @@ export class Out {
   /** Columns that text may take. */
   get width(): number {
     return this.#options.stdout.columns ?? 100;
+  }
+
+  /** For tables that become lines of a document: those are coloured when they are printed. */
+  get plain(): Colors {
+    return uncoloured;
   }
 
   /** Is somebody looking, so that something may move? */
@@ -142,9 +149,4 @@ export function escaped(json: string): string {
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** Several lines of ours as they are, cleaned one by one. */
-export function linesOf(text: string): readonly string[] {
-  return text.split("\n").map(clean);
 }

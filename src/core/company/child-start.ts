@@ -38,6 +38,7 @@ export function startChild(start: ChildStart): CreateCommand {
     now,
     startAt: isVoid ? Number.MAX_SAFE_INTEGER : now,
     parent: { run: parent.id, seq: row.seq, detached },
+    trace: parent.trace,
     ...(row.shares === undefined ? {} : { shares: row.shares }),
   });
   const commandId = `child ${runKey(parent)} ${row.seq}.${row.call.generation}`;

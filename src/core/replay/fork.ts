@@ -81,6 +81,7 @@ export interface ForkInput {
   readonly plan: string;
   readonly by: string;
   readonly reason: string;
+  readonly trace?: string | null;
 }
 
 /** The first record, ledger and log entry of a fork. */
@@ -89,7 +90,7 @@ export function fork(input: ForkInput): {
   readonly rows: readonly Row[];
   readonly log: LogEntry;
 } {
-  const { judged, machine, moment, id, now, plan, by, reason } = input;
+  const { judged, machine, moment, id, now, plan, by, reason, trace = null } = input;
   const { start, used } = moment;
   const { record: of } = judged;
   const { tenant, hash, priority, revision } = of;
@@ -97,6 +98,7 @@ export function fork(input: ForkInput): {
   const first = begin({
     ...{ machine, hash, tenant, id, input: of.input, priority, now, startAt: now },
     replays: of.replays + 1,
+    trace,
     replayOf: { mode: "fork", start, ...origin },
   });
   const rows = judged.rows.slice(0, start.rows).map((row) => {

@@ -94,6 +94,8 @@ export interface RunRecord {
   readonly budgets: Readonly<Record<string, Budget>>;
   /** It is to have ended by then; `null`: whenever. */
   readonly deadlineAt: number | null;
+  /** How it is followed from outside: the W3C traceparent under which it was started; `null`: nobody follows it. */
+  readonly trace: string | null;
   /** Where it was before it moved to today's version; `null`: it has not moved. */
   readonly migratedFrom: Migrated | null;
   /** The first revision whose log entry is still kept. */

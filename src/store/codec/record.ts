@@ -69,6 +69,7 @@ const record = shapeOf<Told>({
   limit: { short: "lm", usual: nothing },
   budgets: { short: "bu", usual: emptyMap },
   deadlineAt: { short: "dl", usual: nothing },
+  trace: { short: "tp", usual: nothing },
   migratedFrom: { short: "mg", usual: nothing },
   logFrom: { short: "lf", usual: one },
   logMark: { short: "lk", usual: nothing },
