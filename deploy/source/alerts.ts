@@ -2,14 +2,16 @@
  * When somebody is woken, and about what. Owns the thresholds; what to do is on the page that each alert names
  * (`docs/runbooks/ALERTS.md`). Invariant: an alert is about something that a person can act on now, or it is none.
  */
+import { sloAlertRules } from "reprise";
+import { sagas } from "../../sagas/index.ts";
 import { metrics as of, redis } from "./metrics.ts";
 
 export interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for?: string;
-  readonly labels: { readonly severity: "page" | "ticket" };
-  readonly annotations: Readonly<Record<"summary" | "description" | "runbook", string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface Group {
@@ -28,8 +30,10 @@ interface Alert {
   readonly description: string;
 }
 
+const runbookOf = (alert: string): string => `docs/runbooks/ALERTS.md#${alert.toLowerCase()}`;
+
 function rule({ name, severity, expr, since, summary, description }: Alert): Rule {
-  const runbook = `docs/runbooks/ALERTS.md#${name.toLowerCase()}`;
+  const runbook = runbookOf(name);
   return {
     alert: name,
     expr,
@@ -174,3 +178,9 @@ export const groups: readonly Group[] = [
   { name: "reprise-workers", rules: workers.map(rule) },
   { name: "reprise-store", rules: store.map(rule) },
 ];
+
+/** Those of the objectives that sagas declare: of the examples here, of your own by the same function. */
+export const sloGroups: readonly Group[] = sloAlertRules(sagas).groups.map(({ name, rules }) => ({
+  name,
+  rules: rules.map((each) => ({ ...each, annotations: { ...each.annotations, runbook: runbookOf(each.alert) } })),
+}));

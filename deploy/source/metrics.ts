@@ -1,3 +1,5 @@
+import type { MetricName } from "../../src/telemetry/catalogue.ts";
+
 /** The metrics that alerts, dashboard and scaling look at: names of `docs/metrics.md`, each said once. */
 export const metrics = {
   runsEnded: "reprise_runs_ended_total",
@@ -23,7 +25,7 @@ export const metrics = {
   eventLoopLag: "reprise_event_loop_lag_seconds",
   storeUp: "reprise_store_up",
   storeForgetful: "reprise_store_forgetful",
-} as const;
+} as const satisfies Readonly<Record<string, MetricName>>;
 
 /** What redis_exporter says of Redis itself. */
 export const redis = { memoryUsed: "redis_memory_used_bytes", memoryMax: "redis_memory_max_bytes" } as const;

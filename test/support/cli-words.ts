@@ -13,9 +13,6 @@ const program = programFor(io);
  * this list.
  */
 export const promised: ReadonlySet<string> = new Set([
-  ...["runs show", "runs watch", "runs history", "runs cancel", "runs probe"],
-  ...["approvals list", "approvals show", "dlq list", "dlq groups", "dlq discard"],
-  ...["replay plan", "replay run", "effects list", "effects resolve"],
   ...["worker", "workers list", "supervisor", "doctor", "top", "schedules list", "schema", "diff"],
 ]);
 

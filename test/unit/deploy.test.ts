@@ -2,10 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { groups } from "../../deploy/source/alerts.ts";
+import { groups, sloGroups } from "../../deploy/source/alerts.ts";
 import { dashboard } from "../../deploy/source/dashboard.ts";
 import { files } from "../../deploy/source/files.ts";
 import { readConfig, variables } from "../../src/config.ts";
+import { catalogue } from "../../src/telemetry/catalogue.ts";
 import { problemWith } from "../support/cli-words.ts";
 
 /** No cluster and no engine is needed: everything below `deploy/` is read, and what its parts say of each other compared. */
@@ -379,12 +380,22 @@ describe("alert rules and dashboard", () => {
   test("every alert is a section of its page, which links to what it is about", () => {
     const page = read("docs/runbooks/ALERTS.md");
     const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
-    const alerts = groups.flatMap(({ rules }) => rules);
-    expect(sections).toEqual(alerts.map(({ alert }) => alert));
+    const alerts = [...groups, ...sloGroups].flatMap(({ rules }) => rules);
+    expect(sections).toEqual([...new Set(alerts.map(({ alert }) => alert))]);
     for (const { alert, annotations } of alerts)
-      expect(annotations.runbook).toBe(
+      expect(annotations["runbook"]).toBe(
         `${relative(root, join(root, "docs/runbooks/ALERTS.md"))}#${alert.toLowerCase()}`,
       );
+  });
+
+  test("they, and what workers are scaled by, look at metrics that there are", () => {
+    const scaled = ofKind("ScaledObject").flatMap(({ spec }) => spec.triggers.map(({ metadata }) => metadata["query"]));
+    const text = [...Object.values(files), ...scaled].join("\n");
+    const asked = new Set(
+      [...text.matchAll(/\breprise_(?!ns\b)[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, "")),
+    );
+    expect(asked.size).toBeGreaterThan(20);
+    expect([...asked].filter((name) => !Object.hasOwn(catalogue, name))).toEqual([]);
   });
 
   test("panels have ids of their own, and none lies over another", () => {
