@@ -143,6 +143,7 @@ export class Metrics {
       case "schemas_changed":
       case "saga_paused":
       case "saga_resumed":
+      case "purged":
         return;
     }
   }

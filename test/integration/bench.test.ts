@@ -24,6 +24,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   boot: ["firstStepP50Ms"],
   waiting: ["waitingRuns", "ratioWithWaiting"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
+  simulation: ["simulatedPerSecond", "simulatedPerCpuSecond", "simulatedToMachine", "simulatedGrowthMb"],
 };
 
 const Line = z.object({ bench: z.string() }).catchall(z.number());
