@@ -4,7 +4,7 @@
  */
 import { sloAlertRules } from "reprise";
 import { sagas } from "../../sagas/index.ts";
-import { metrics as of, redis } from "./metrics.ts";
+import { admin, metrics as of, redis } from "./metrics.ts";
 
 export interface Rule {
   readonly alert: string;
@@ -105,10 +105,10 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseWorkerWedged",
     severity: "page",
-    expr: `sum by (reprise_ns, instance) (increase(${of.nudgesTaken}[5m])) == 0 and sum by (reprise_ns, instance) (${of.slotsBusy}) < sum by (reprise_ns, instance) (${of.slots}) and on (reprise_ns) min_over_time(max by (reprise_ns) (${of.due})[5m:30s]) > 0`,
-    since: "2m",
-    summary: "{{ $labels.instance }} runs, and takes nothing",
-    description: "It has free slots, runs are due, and it has taken none for 5 minutes.",
+    expr: `max by (reprise_ns, instance) (${admin.canaryAge}) > 90`,
+    since: "1m",
+    summary: "{{ $labels.instance }} runs, and works nothing off",
+    description: "A queue of it was not read for {{ $value | humanizeDuration }}, though Redis answers.",
   },
   {
     name: "RepriseBacklogOld",
