@@ -1,5 +1,5 @@
 /** Owns: an error as programs read it, and what a person is told beside its message. */
-import { type ErrorCode, isErrorCode, RepriseError, runbookOf } from "../../errors.ts";
+import { type ErrorCode, errorCodeOf, RepriseError, runbookOf } from "../../errors.ts";
 import { Declined, describeError, Interrupted, UsageError } from "../exit.ts";
 
 /** The one document about an error; with `--json` and `--jsonl` it is the last line on stderr. */
@@ -10,7 +10,7 @@ export interface ErrorDocument {
     readonly message: string;
     /** What to do next; `null`: the message says it. */
     readonly hint: string | null;
-    /** The page about it, from the package's directory; `null`: it has none. */
+    /** The page about it, from the directory of the package; `null`: it has none. */
     readonly runbook: string | null;
     readonly details: Readonly<Record<string, unknown>>;
   };
@@ -19,14 +19,12 @@ export interface ErrorDocument {
 export function errorDocument(error: unknown): ErrorDocument {
   const hint = hintFor(error);
   if (error instanceof RepriseError) {
-    const { code, message, details } = error;
-    return { error: { code, message, hint, runbook: error.runbook, details } };
+    const { code, message, runbook, details } = error;
+    return { error: { code, message, hint, runbook, details } };
   }
-  // `ensureRedis` stands outside and throws errors of its own with our code.
-  if (error instanceof Error && "code" in error && isErrorCode(error.code)) {
-    const { code, message } = error;
-    return { error: { code, message, hint, runbook: runbookOf(code), details: {} } };
-  }
+  const code = errorCodeOf(error);
+  if (code !== null)
+    return { error: { code, message: describeError(error), hint, runbook: runbookOf(code), details: {} } };
   return { error: { code: wordFor(error), message: describeError(error), hint, runbook: null, details: {} } };
 }
 
