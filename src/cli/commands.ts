@@ -11,6 +11,7 @@ import { effectsList, effectsShow } from "./effects/list.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
+import { runsBundle } from "./runs/bundle.ts";
 import { runsHistory } from "./runs/history.ts";
 import { runsKill } from "./runs/kill.ts";
 import { runsList } from "./runs/list.ts";
@@ -37,7 +38,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
 ]);
 
 export const commands: readonly AnyCommand[] = [
-  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs],
+  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs, runsBundle],
   ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
