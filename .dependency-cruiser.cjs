@@ -41,7 +41,7 @@ const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
       inside([room]),
       leaf,
       ...allowed.map(door),
-      ...(faces.includes(room) ? ["^src/orchestrator\\.ts$", "^src/config\\.ts$"] : []),
+      ...(faces.includes(room) ? ["^src/(orchestrator|config|project)\\.ts$"] : []),
     ],
   },
 }));
@@ -66,6 +66,13 @@ const shape = [
     severity: "error",
     from: { path: "^src/config\\.ts$" },
     to: { path: "^src/", pathNot: leaf },
+  },
+  {
+    name: "project-knows-sagas",
+    comment: "src/project.ts says what a project's configuration file holds; it composes nothing.",
+    severity: "error",
+    from: { path: "^src/project\\.ts$" },
+    to: { path: "^src/", pathNot: [leaf, "^src/config\\.ts$", door("saga")] },
   },
   {
     name: "composition-root",

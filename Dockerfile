@@ -23,7 +23,11 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/build build
 COPY package.json LICENSE ./
+# Error messages name a page of these.
+COPY docs/runbooks docs/runbooks
+# Nothing below /app is written to: the file system may be read-only.
 USER node
 # npm would swallow SIGTERM, and with it the graceful shutdown; node gets it from the init process.
 ENTRYPOINT ["node"]
 CMD ["build/workers/worker.js"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=15s CMD ["node", "dist/cli/main.js", "health"]

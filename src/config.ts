@@ -30,6 +30,12 @@ export interface Settings {
   /** Values larger than this are kept as artifacts, where there is a place for them. */
   readonly artifactThresholdBytes: number;
   readonly maxReplays: number;
+  /** How long a run is kept after its end, where its saga says nothing; `null`: for ever. */
+  readonly retentionMs: number | null;
+  /** How often runs are looked for whose time is over. */
+  readonly retentionSweepMs: number;
+  /** How long an id that somebody gave is not free again after its run was deleted; `null`: for ever. */
+  readonly idsKeptMs: number | null;
 }
 
 /** What a process is told by its environment. */
@@ -81,6 +87,13 @@ const names = z
 const yesOrNo = z
   .enum(["true", "false", "1", "0"], 'is not "true" or "false"')
   .transform((text) => text === "true" || text === "1");
+
+/** Days and years, which no timer waits for. */
+const retention = z
+  .string()
+  .regex(/^$|^\d{1,5}(s|m|h|d)$/, 'is not how long runs are kept: write "30d", "12h", or nothing for ever')
+  .transform((text) => (text === "" ? null : Number(text.slice(0, -1)) * (unitMs[text.slice(-1)] ?? 86_400_000)))
+  .refine((ms) => ms === null || ms <= 366 * 86_400_000, "is more than 366 days");
 
 const queueList = z.string().transform((text, context) =>
   text
@@ -198,6 +211,24 @@ const settingVariables = {
     schema: whole(1, 1_000),
     standard: "10",
   },
+  retentionMs: {
+    name: "REPRISE_RETENTION",
+    about: "how long runs are kept after their end; for ever unless set",
+    schema: retention,
+    standard: "",
+  },
+  retentionSweepMs: {
+    name: "REPRISE_RETENTION_SWEEP",
+    about: "how often runs are looked for whose time is over",
+    schema: duration,
+    standard: "30s",
+  },
+  idsKeptMs: {
+    name: "REPRISE_IDS_KEPT",
+    about: "how long ids of deleted runs are not free again; for ever where it is empty",
+    schema: retention,
+    standard: "366d",
+  },
 } as const satisfies Readonly<Record<keyof Settings, Variable>>;
 
 const processVariables = {
@@ -261,6 +292,11 @@ export const variables: readonly Pick<Variable, "name" | "about" | "standard">[]
   ...Object.values(settingVariables),
 ];
 
+/** By which variable each setting is given. */
+export const settingNames = Object.fromEntries(
+  Object.entries(settingVariables).map(([key, { name }]) => [key, name]),
+) as Readonly<Record<keyof Settings, string>>; // the table is checked to name every setting
+
 /** The settings nobody has changed. */
 export const defaultSettings: Settings = read(settingVariables, {}, []);
 
@@ -279,11 +315,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 /** Settings with some of them given, in ms. Throws CONFIG_INVALID with every problem found. */
 export function withSettings(settings: Settings, given: Partial<Settings>): Settings {
   const merged = { ...settings, ...given };
-  const problems = Object.entries(merged).flatMap(([key, value]) =>
+  const { retentionMs, idsKeptMs, ...bounded } = merged;
+  const problems = Object.entries(bounded).flatMap(([key, value]) =>
     Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1
       ? []
       : [`${key} is not a whole number from 1: ${String(value)}`],
   );
+  for (const [key, ms] of Object.entries({ retentionMs, idsKeptMs })) {
+    if (ms === null || (Number.isInteger(ms) && ms >= 0)) continue;
+    problems.push(`${key} is neither a whole number of ms nor null: ${String(ms)}`);
+  }
   refuse([...problems, ...settingProblems(merged)]);
   return merged;
 }

@@ -23,6 +23,7 @@ export const errorCodes = [
   "EVENT_INVALID",
   "RUN_NOT_FOUND",
   "RUN_CONFLICT",
+  "RUN_GONE",
   "RUN_ENDED",
   "REVIEW_GONE",
   "REVIEW_TAKEN",
@@ -66,7 +67,6 @@ export const errorCodes = [
   "SIMULATION_RESTLESS",
   // corruption: loud, the run is parked
   "RECORD_CORRUPT",
-  "RESTORE_BLOCKED",
   "ARTIFACT_MISSING",
 ] as const;
 
@@ -91,6 +91,25 @@ export class RepriseError extends Error {
     this.code = code;
     this.details = parts.details ?? {};
   }
+
+  /**
+   * Where it is written what this means, what was done, what is safe now and what to do: a page of this package, by its path
+   * from the package's directory (`docs/runbooks/RUN_CONFLICT.md`; installed, below `node_modules/reprise/`).
+   */
+  get runbook(): string {
+    return runbookOf(this.code);
+  }
+}
+
+/** The page of an error code; of a review's reason: `REVIEW_<reason>`. */
+export function runbookOf(page: ErrorCode | `REVIEW_${string}`): string {
+  return `docs/runbooks/${page}.md`;
+}
+
+/** Is it the code of an error of ours? */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  const codes: readonly unknown[] = errorCodes;
+  return codes.includes(code);
 }
 
 /** Can whatever was asked be asked again in a while, unchanged? What keeps runs or their values did not answer. */

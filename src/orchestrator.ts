@@ -21,9 +21,9 @@ import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/
 export interface PlaceOptions {
   /**
    * Where values above `settings.artifactThresholdBytes` are kept instead of in Redis (`fileArtifacts`, `s3Artifacts`);
-   * REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
+   * or where that is, as REPRISE_ARTIFACTS says it; REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
    */
-  readonly artifacts?: Artifacts | undefined;
+  readonly artifacts?: Artifacts | string | undefined;
   /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
   readonly redis?: string | ConnectionOptions | undefined;
   /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
@@ -203,8 +203,8 @@ function portsOf({ store, wakeUps, facts, telemetry }: Base) {
 }
 
 function clientOptionsOf({ namespace, sagas, settings }: Base) {
-  const { maxPayloadBytes, maxRunBytes, maxReplays } = settings;
-  return { namespace, sagas, maxPayloadBytes, maxRunBytes, maxReplays };
+  const { maxPayloadBytes, maxRunBytes, maxReplays, idsKeptMs } = settings;
+  return { namespace, sagas, maxPayloadBytes, maxRunBytes, maxReplays, idsKeptMs };
 }
 
 function ticksOf(base: Base, blocking = once(() => base.connections.blocking())): Ticks {
@@ -268,8 +268,8 @@ function factsOf({ facts }: PlaceOptions, telemetry: PlacedTelemetry | null): Fa
 
 /** Also without a place for artifacts: what refers to one is then known as missing, and never taken for a value. */
 function withValuesKept({ config, settings, namespace, store }: Kept, options: PlaceOptions): Store {
-  const place = config.artifacts;
-  const artifacts = options.artifacts ?? (place === null ? null : artifactsAt(place, process.env));
+  const place = options.artifacts ?? config.artifacts;
+  const artifacts = typeof place === "string" ? artifactsAt(place, process.env) : place;
   return withArtifacts(store, { artifacts, namespace, thresholdBytes: settings.artifactThresholdBytes });
 }
 
@@ -383,6 +383,7 @@ function lineOf(fact: Fact): string | null {
     case "fenced":
     case "stale":
     case "lease_lost":
+    case "purged":
       return null;
     case "structure_replaced":
       return JSON.stringify({ level: "info", ...fact });

@@ -9,7 +9,7 @@
  */
 
 /** What stands in the place of a credential. */
-const mask = "[redacted]";
+export const mask = "[redacted]";
 const maxChars = 100_000;
 
 const secretName =
@@ -52,9 +52,14 @@ export function redact(text: string): string {
 
 const endsAsSecret = new RegExp(`${secretName}$`, "i");
 
+/** Is what stands under this name a credential? */
+export function isSecretName(name: string): boolean {
+  return endsAsSecret.test(name);
+}
+
 /** A replacer for `JSON.stringify`: texts are masked, and whatever stands under the name of a credential. */
 export function redactValue(name: string, value: unknown): unknown {
   if (typeof value !== "string" && typeof value !== "number") return value;
-  if (endsAsSecret.test(name)) return mask;
+  if (isSecretName(name)) return mask;
   return typeof value === "string" ? redact(value) : value;
 }

@@ -64,6 +64,8 @@ function unchanged(store: Store) {
     pauseSaga: (paused) => store.pauseSaga(paused),
     resumeSaga: (saga) => store.resumeSaga(saga),
     pausedSagas: () => store.pausedSagas(),
+    purge: (...given) => store.purge(...given),
+    expiring: () => store.expiring(),
     send: (command) => store.send(command),
     due: (...given) => store.due(...given),
     renewPermit: (command) => store.renewPermit(command),

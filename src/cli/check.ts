@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from "./exit.ts";
 
 interface CheckFlags {
   readonly sagas: readonly string[];
+  /** Flags of every command. */
   readonly redis?: string;
   readonly namespace?: string;
   readonly json?: true;
@@ -24,7 +25,8 @@ export function addCheckCommand(program: Command, end: (code: ExitCode) => void)
     .option("--json", "print one JSON document")
     .option("--jsonl", "print a line for each run that does not simply go on, then the document")
     .addHelpText("after", examples)
-    .action(async (flags: CheckFlags) => {
+    .action(async (_: object, command: Command) => {
+      const flags = command.optsWithGlobals<CheckFlags>();
       // Loaded when it is wanted: client and store are much to load for a sentence of help.
       const [{ checkDeploy }, { importSagas }, { printJson, printText }] = await Promise.all([
         import("../orchestrator.ts"),

@@ -1,15 +1,18 @@
 /**
- * Owns: how a command ends: the exit codes that scripts may rely on, and what a person reads when something is wrong.
- * A mistake of the user's never shows a stack trace.
+ * Owns: how a command ends: the exit codes that scripts may rely on, and what a person (or a program) reads when something is
+ * wrong. A mistake of the user's never shows a stack trace.
  */
-import { type ErrorCode, RepriseError } from "../errors.ts";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ErrorCode, isErrorCode, RepriseError, runbookOf } from "../errors.ts";
 
-/** Stable; documented in the README. */
+/** Stable; documented in docs/cli.md. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
   usage: 2,
   notFound: 3,
+  forbidden: 4,
   conflict: 5,
   unreachable: 6,
   unsafe: 7,
@@ -19,6 +22,22 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** What each means, for help and documentation. */
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  0: "done",
+  1: "a run ended failed or cancelled (where it was waited for), or something unexpected",
+  2: "wrong usage, an input that does not fit, a configuration that cannot be used",
+  3: "not found",
+  4: "not allowed",
+  5: "somebody was first, or it has moved since it was looked at",
+  6: "Redis cannot be reached",
+  7: "refused as unsafe: an outcome is unknown, or a person has to decide",
+  8: "the time to wait was over; the run goes on",
+  9: "findings",
+  10: "done in part",
+  130: "interrupted",
+};
 
 /** The user's mistake: the message says what to do about it. */
 export class UsageError extends Error {
@@ -33,38 +52,94 @@ export class Interrupted extends Error {
   }
 }
 
-const codeOf: Partial<Readonly<Record<ErrorCode, ExitCode>>> = {
-  DEFINITION_INVALID: exitCodes.findings,
-  CONFIG_INVALID: exitCodes.usage,
-  ID_INVALID: exitCodes.usage,
-  INPUT_INVALID: exitCodes.usage,
-  PAYLOAD_TOO_LARGE: exitCodes.usage,
-  SAGA_UNKNOWN: exitCodes.notFound,
-  RUN_NOT_FOUND: exitCodes.notFound,
-  RUN_CONFLICT: exitCodes.conflict,
-  MIGRATION_REFUSED: exitCodes.conflict,
-  STRUCTURE_CHANGED: exitCodes.conflict,
-  REDIS_NOT_FOUND: exitCodes.unreachable,
-  STORE_UNAVAILABLE: exitCodes.unreachable,
-  ARTIFACTS_UNAVAILABLE: exitCodes.unreachable,
-  STORE_EVICTS: exitCodes.unsafe,
-  STORE_FORGETFUL: exitCodes.unsafe,
-  RUN_NEEDS_REVIEW: exitCodes.unsafe,
-  RESULT_TIMEOUT: exitCodes.timeout,
+/** A person was asked, and said no. */
+export class Declined extends Error {
+  override readonly name = "Declined";
+  constructor() {
+    super("Nothing was done.");
+  }
+}
+
+const { failed, usage, notFound, forbidden, conflict, unreachable, unsafe, timeout, findings } = exitCodes;
+
+/** Of every code that there is. */
+const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
+  DEFINITION_INVALID: findings,
+  STEP_UNGUARDED: failed,
+  CONFIG_INVALID: usage,
+  SHARDS_MISMATCH: failed,
+  STRUCTURE_CHANGED: conflict,
+  POOL_INCOMPLETE: usage,
+  STORE_EVICTS: unsafe,
+  STORE_FORGETFUL: unsafe,
+  REDIS_NOT_FOUND: unreachable,
+  ID_INVALID: usage,
+  INPUT_INVALID: usage,
+  PAYLOAD_TOO_LARGE: usage,
+  SAGA_UNKNOWN: notFound,
+  EVENT_UNKNOWN: usage,
+  EVENT_INVALID: usage,
+  RUN_NOT_FOUND: notFound,
+  RUN_CONFLICT: conflict,
+  RUN_GONE: conflict,
+  RUN_ENDED: conflict,
+  REVIEW_GONE: conflict,
+  REVIEW_TAKEN: conflict,
+  VERB_REFUSED: unsafe,
+  STALE_REVISION: conflict,
+  APPROVAL_GONE: conflict,
+  APPROVAL_TAKEN: conflict,
+  APPROVAL_FORBIDDEN: forbidden,
+  APPROVAL_STALE: conflict,
+  TOKEN_GONE: notFound,
+  TOKEN_USED: conflict,
+  PLAN_GONE: notFound,
+  PLAN_TAKEN: conflict,
+  PLAN_REFUSED: unsafe,
+  MIGRATION_REFUSED: conflict,
+  CURSOR_INVALID: usage,
+  SCHEDULE_NOT_FOUND: notFound,
+  IDEMPOTENCY_IN_PROGRESS: conflict,
+  IDEMPOTENCY_CONFLICT: conflict,
+  IDEMPOTENCY_UNKNOWN: unsafe,
+  IDEMPOTENCY_CLAIM_LOST: conflict,
+  IDEMPOTENCY_ANSWER_INVALID: failed,
+  RUN_FAILED: failed,
+  RUN_CANCELLED: failed,
+  RUN_NEEDS_REVIEW: unsafe,
+  RESULT_TIMEOUT: timeout,
+  STORE_UNAVAILABLE: unreachable,
+  ARTIFACTS_UNAVAILABLE: unreachable,
+  CLOSED: failed,
+  LEASE_LOST: failed,
+  INTENT_MISSING: failed,
+  TOOL_FAILED: failed,
+  TOOL_REFUSED: failed,
+  TOOL_SUSPENDED: failed,
+  BUDGET_EXHAUSTED: failed,
+  SIMULATION_RESTLESS: failed,
+  RECORD_CORRUPT: failed,
+  ARTIFACT_MISSING: failed,
 };
 
 /** The exit code that an error stands for. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof Interrupted) return exitCodes.interrupted;
   if (error instanceof UsageError) return exitCodes.usage;
-  return (error instanceof RepriseError ? codeOf[error.code] : undefined) ?? exitCodes.failed;
+  return error instanceof RepriseError ? codeOf[error.code] : exitCodes.failed;
 }
 
 /** What is printed of an error: its message where it was written for a person, the stack where it is a bug of ours. */
 export function describeError(error: unknown): string {
-  if (error instanceof RepriseError) return `${error.message} [${error.code}]`;
-  if (error instanceof UsageError || error instanceof Interrupted) return error.message;
+  if (error instanceof RepriseError) return `${error.message} [${error.code}]\nRunbook: ${runbookFrom(error.runbook)}`;
+  if (error instanceof UsageError || error instanceof Interrupted || error instanceof Declined) return error.message;
   if (!(error instanceof Error)) return String(error);
   // Errors of the system (ENOENT, EACCES) and of ensureRedis carry a code and a message that says enough.
-  return "code" in error ? error.message : (error.stack ?? error.message);
+  if (!("code" in error)) return error.stack ?? error.message;
+  return isErrorCode(error.code) ? `${error.message}\nRunbook: ${runbookFrom(runbookOf(error.code))}` : error.message;
+}
+
+/** A page of this package, from where the command was given: it can be opened as it is printed. */
+export function runbookFrom(page: string): string {
+  return relative(process.cwd(), fileURLToPath(new URL(`../../${page}`, import.meta.url)));
 }

@@ -3,7 +3,6 @@
  * nothing, and has the number of shards that this configuration names.
  */
 import type { Command } from "commander";
-import { createClient } from "../orchestrator.ts";
 import { type ExitCode, exitCodes } from "./exit.ts";
 
 const examples = `
@@ -21,8 +20,10 @@ export function addHealthCommand(program: Command, end: (code: ExitCode) => void
     .option("--redis <url>", "where Redis is (REDIS_URL)")
     .option("--namespace <name>", "whose shards are compared (REPRISE_NAMESPACE)")
     .addHelpText("after", examples)
-    .action(async (options: { readonly redis?: string; readonly namespace?: string }) => {
-      const client = createClient({ ...options, sagas: [], facts: { emit: () => undefined } });
+    .action(async (_: object, command: Command) => {
+      const { redis, namespace } = command.optsWithGlobals<{ readonly redis?: string; readonly namespace?: string }>();
+      const { createClient } = await import("../orchestrator.ts");
+      const client = createClient({ redis, namespace, sagas: [], facts: { emit: () => undefined } });
       try {
         await client.list({ limit: 1 });
         console.log("healthy");

@@ -9,7 +9,8 @@ export function addLintCommand(program: Command, end: (code: ExitCode) => void):
     .argument("<files...>", "modules that export sagas, TypeScript or JavaScript")
     .option("--json", "print one JSON document")
     .addHelpText("after", examples)
-    .action(async (files: readonly string[], options: { readonly json?: true }) => {
+    .action(async (files: readonly string[], _: object, command: Command) => {
+      const options = command.optsWithGlobals<{ readonly json?: true }>();
       const { lintFiles } = await import("./lint-files.ts");
       end(await lintFiles(files, options));
     });

@@ -1,52 +1,35 @@
 #!/usr/bin/env node
 /**
- * `reprise`: the command line. Owns: which commands there are, and that every one of them ends with an exit code and,
- * where something is wrong, a sentence on stderr. Data goes to stdout, chatter to stderr.
+ * `reprise`: the command line. Owns what of it is this process's: its streams, Ctrl-C, its exit code. The first Ctrl-C ends what waits,
+ * in order; the second one ends everything at once.
  */
-import { readFileSync } from "node:fs";
-import { Command, CommanderError } from "commander";
-import { addCheckCommand } from "./check.ts";
-import { addDemoCommand } from "./demo/command.ts";
-import { describeError, type ExitCode, exitCodeOf, exitCodes } from "./exit.ts";
-import { addHealthCommand } from "./health.ts";
-import { addLintCommand } from "./lint.ts";
+import { exitCodes, Interrupted } from "./exit.ts";
+import { runProgram } from "./program.ts";
 
-function programWith(end: (code: ExitCode) => void): Command {
-  const program = new Command("reprise")
-    .description("Durable sagas for TypeScript: they survive kill -9, and unwind in reverse.")
-    .version(version(), "-v, --version")
-    .option("--no-color", "no colours (as NO_COLOR=1)")
-    .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("(reprise --help says more)")
-    .exitOverride();
-  addDemoCommand(program, end);
-  addLintCommand(program, end);
-  addCheckCommand(program, end);
-  addHealthCommand(program, end);
-  return program;
+const abort = new AbortController();
+/** `npm start` hands on the Ctrl-C that the terminal has already sent to us: two that come together are one. */
+const sameKeyMs = 500;
+let firstAt: number | null = null;
+
+function interrupt(): void {
+  const now = performance.now();
+  if (firstAt !== null && now - firstAt > sameKeyMs) process.exit(exitCodes.interrupted);
+  firstAt ??= now;
+  abort.abort(new Interrupted());
 }
 
-function version(): string {
-  const read: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return typeof read === "object" && read !== null && "version" in read ? String(read.version) : "unknown";
-}
-
-/** Whoever reads our output may stop reading. */
+/** Whoever reads our output may stop reading: then there is nothing more to say. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
+    abort.abort(new Interrupted());
   });
 }
 
-try {
-  await programWith((code) => {
-    process.exitCode = code;
-  }).parseAsync();
-} catch (error) {
-  // Commander has already said what was wrong, and ends 0 for --help and --version.
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  else {
-    console.error(`reprise: ${describeError(error)}`);
-    process.exitCode = exitCodeOf(error);
-  }
-}
+const { stdin, stdout, stderr, env } = process;
+const argv = process.argv.slice(2);
+// The demonstration listens to Ctrl-C by itself: it has processes to end.
+const isOurs = argv[0] !== "demo";
+if (isOurs) for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, interrupt);
+process.exitCode = await runProgram(argv, { stdin, stdout, stderr, env, cwd: process.cwd(), signal: abort.signal });
+if (isOurs) for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, interrupt);

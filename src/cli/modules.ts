@@ -69,7 +69,8 @@ export async function importSagas(files: readonly string[]): Promise<readonly Sa
   return [...found];
 }
 
-async function importOrExplain(file: string): Promise<Exported> {
+/** Throws a UsageError that names the module which cannot be read. */
+export async function importOrExplain(file: string): Promise<Exported> {
   try {
     return await importModule(file);
   } catch (error) {

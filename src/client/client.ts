@@ -10,6 +10,7 @@ import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } f
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
+import { type GcOptions, type GcReport, gc } from "./gc.ts";
 import { ConnectedRun, type EventPayloads, type RunHandle } from "./handle.ts";
 import { type InboxPage, type InboxQuery, inboxPage } from "./inbox.ts";
 import {
@@ -159,6 +160,12 @@ export interface Client {
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
   /**
+   * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
+   *
+   * @throws RepriseError STORE_UNAVAILABLE.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /**
    * How the runs of a saga that were started in a window have done, by its objectives (`slo`); without any it tells what was
    * prevented and what went on where it was. Reads at most `limit` runs, and says whether that were all.
    *
@@ -229,6 +236,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    gc: (given = {}) => gc(connection, given),
     slo: (query) => sloOfSaga(connection, query),
     close: () => connection.close(),
   };

@@ -47,6 +47,8 @@ export interface ClientOptions {
   readonly maxRunBytes?: number;
   /** Plans that may be executed on one run. */
   readonly maxReplays: number;
+  /** How long an id that somebody gave is not free again after its run was deleted by `gc`; for ever unless given. */
+  readonly idsKeptMs?: number | null;
 }
 
 /** Waits for news of one run. */

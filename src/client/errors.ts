@@ -1,6 +1,6 @@
 /** What `result()` rejects with when a run does not come to a result (design section 7, end). */
 import { type Cause, type MissingValue, type Review, type Rollback, type RunRef, summaryOf } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import { RepriseError, runbookOf } from "../errors.ts";
 
 /** The run failed; what it had done was undone as far as `rollback` says. */
 export class RunFailed extends RepriseError {
@@ -49,6 +49,11 @@ export class RunNeedsReview extends RepriseError {
     super("RUN_NEEDS_REVIEW", `run ${run.id} needs a review${why}`, { details: { ...run, review } });
     this.run = run;
     this.review = review;
+  }
+
+  /** The page of the reason for which it is parked. */
+  override get runbook(): string {
+    return this.review === null ? super.runbook : runbookOf(`REVIEW_${this.review.reason}`);
   }
 }
 

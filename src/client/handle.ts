@@ -15,6 +15,7 @@ import {
   type RunRef,
   type RunStatus,
   type RunVerdict,
+  type Timeline,
   type UnwindPreview,
   unwindPreview,
   verdictOf,
@@ -22,11 +23,14 @@ import {
 import { isUnavailable, RepriseError } from "../errors.ts";
 import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
 import { type PendingApproval, pendingIn } from "./approvals.ts";
+import { type BundleOptions, bundle } from "./bundle.ts";
+import type { RunBundle } from "./bundle-shape.ts";
 import { type Cancelled, type CancelOptions, cancel } from "./cancel.ts";
 import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
+import { difference, type RunDifference, timeline } from "./history.ts";
 import { judgedRun } from "./judged.ts";
 import { type Operator, operatorOf } from "./operator.ts";
 import { controlRun, type PauseOptions } from "./paused.ts";
@@ -68,12 +72,25 @@ export interface RunHandle<Output = unknown, Events = unknown> {
   watch(): AsyncIterable<RunView>;
   /** Its history, one entry per revision. */
   log(): Promise<readonly LogEntry[]>;
+  /** What it did with its time: attempts, waits, crashes, hand-overs, as far as its log is kept. Throws RUN_NOT_FOUND. */
+  timeline(): Promise<Timeline>;
+  /**
+   * How it stood at two revisions, what differs, and what happened in between. Throws RUN_NOT_FOUND, SAGA_UNKNOWN (its machine is
+   * needed), INPUT_INVALID (there is no such revision).
+   */
+  difference(revisions: { readonly from: number; readonly to: number }): Promise<RunDifference>;
   /** Every external effect it tried to make, with the operation ids. */
   ledger(): Promise<readonly LedgerRow[]>;
   /** What may safely be done with it as it lies there: a judgement of every call, and one of the whole. */
   verdict(): Promise<RunVerdict>;
   /** Where it stopped, what was attempted outside, what may safely be tried again: as data, and as `text`. */
   explain(): Promise<Explanation>;
+  /**
+   * All of it as one JSON document, to be kept or replayed under other code (`replayLog` of `reprise/testing`): record, ledger, log,
+   * inbox, structure. What looks like a credential, by its name or by itself, is masked, and so is what stands under the names of
+   * `mask`; `masked` says where. Values kept as artifacts are in place. Throws RUN_NOT_FOUND.
+   */
+  bundle(options?: BundleOptions): Promise<RunBundle>;
   /**
    * Says what replaying it would do, call by call, and keeps that as a plan for `client.executePlan`; the run is not changed.
    * Throws INPUT_INVALID, ID_INVALID.
@@ -182,6 +199,14 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     return entries;
   }
 
+  timeline(): Promise<Timeline> {
+    return timeline(this.#connection, this.#ref);
+  }
+
+  difference(revisions: { readonly from: number; readonly to: number }): Promise<RunDifference> {
+    return difference(this.#connection, this.#ref, revisions);
+  }
+
   async ledger(): Promise<readonly LedgerRow[]> {
     const { namespace } = this.#connection.options;
     const rows = await (await this.#connection.store()).ledger(this.#ref);
@@ -195,6 +220,10 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
 
   async explain(): Promise<Explanation> {
     return explain(await this.#judged());
+  }
+
+  bundle(options: BundleOptions = {}): Promise<RunBundle> {
+    return bundle(this.#connection, this.#ref, options);
   }
 
   plan(options: PlanOptions): Promise<ReplayPlan> {

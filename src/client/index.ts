@@ -1,6 +1,8 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
+export type { BundleOptions } from "./bundle.ts";
+export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";
 export type { Cancelled, CancelOptions } from "./cancel.ts";
 export type { Change } from "./changes.ts";
 export {
@@ -16,7 +18,9 @@ export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunO
 export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
+export type { RunDifference, StandAt } from "./history.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
+export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { Paused, PauseOptions } from "./paused.ts";

@@ -49,7 +49,7 @@ export interface Started {
   readonly tenant: string;
   readonly id: string;
   /** `created`, `existed` (same id, saga and input), or `conflict` (same id, another saga or input). */
-  readonly outcome: "created" | "existed" | "conflict";
+  readonly outcome: "created" | "existed" | "conflict" | "gone";
 }
 
 export interface Wanted extends StartOptions {
@@ -80,6 +80,7 @@ export async function create(connection: Connection, command: CreateCommand): Pr
   const answer = await (await connection.store()).create(command);
   connection.heard(answer.now);
   if (answer.answer === "CONFLICT") throw conflict(command, answer);
+  if (answer.answer === "GONE") throw gone(command, answer);
   tellStarted(connection, command, answer);
   if (answer.answer === "OK") {
     await standInLine(connection, command, answer.now);
@@ -215,6 +216,8 @@ function startedOf({ record: { tenant, id } }: CreateCommand, answer: CreateAnsw
       return { tenant, id, outcome: "existed" };
     case "CONFLICT":
       return { tenant, id, outcome: "conflict" };
+    case "GONE":
+      return { tenant, id, outcome: "gone" };
   }
 }
 
@@ -223,4 +226,14 @@ function conflict({ record }: CreateCommand, known: Extract<CreateAnswer, { answ
   return new RepriseError("RUN_CONFLICT", `there is a run ${record.id} already, with ${differs}; choose another id`, {
     details: { tenant: record.tenant, id: record.id, saga: known.saga },
   });
+}
+
+/** A run of that id made calls under ids that one more would make again: the other side could not tell them apart. */
+function gone({ record }: CreateCommand, { freeAt }: Extract<CreateAnswer, { answer: "GONE" }>): RepriseError {
+  const until = freeAt === null ? "is not free again" : `is not free before ${new Date(freeAt).toISOString()}`;
+  return new RepriseError(
+    "RUN_GONE",
+    `a run ${record.id} has ended and was deleted when its retention was over; its id ${until}: choose another one`,
+    { details: { tenant: record.tenant, id: record.id, freeAt } },
+  );
 }

@@ -24,6 +24,8 @@ export interface Commit {
   readonly join: readonly string[];
   /** Waits and reviews open after it (`review:<n>`); `send` to another one is answered `GONE`. */
   readonly openSlots: readonly string[];
+  /** Of a run that has ended: it may be deleted from then on; `null`: it is kept. */
+  readonly keepUntil: number | null;
   /** Store time at which it was decided; refused as `CLOCK` when it is ahead of the store's. */
   readonly now: number;
   /** When the run next wants attention; `null`: not by itself. Only written as a score with `release`. */

@@ -129,6 +129,8 @@ export interface DecideSettings {
   readonly maxRunBytes: number;
   /** The newest log entries that are kept, at least; twice as many at most. */
   readonly logEntries: number;
+  /** How long a run is kept after its end, where its saga says nothing; `null`: for ever. */
+  readonly retentionMs: number | null;
 }
 
 /** Everything a decision needs that is not in the run. Time, ids and chance come in as values. */

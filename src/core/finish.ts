@@ -10,6 +10,7 @@ import type { Decision } from "./decision.ts";
 import { entryDigest } from "./digest.ts";
 import { type Draft, isDirty, isParked } from "./draft.ts";
 import { openApprovalSlots } from "./people/approvals.ts";
+import { keepUntilOf, withExpiry } from "./retention.ts";
 import type { LogEntry, Row, RunRecord } from "./run/index.ts";
 import { hasEnded } from "./run/index.ts";
 import { conclude } from "./status.ts";
@@ -46,6 +47,7 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
   keepLogShort(draft);
   const log = logOf(draft, revision);
   const record: RunRecord = Object.assign(draft.record, { revision, logDigest: log.digest });
+  const keepUntil = keepUntilOf(draft);
   return {
     commitId: input.commitId,
     run: { tenant: record.tenant, id: record.id },
@@ -55,7 +57,8 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
     log,
     consumed: draft.consumed,
     seen: record.seen,
-    ...memberships(before.record, record),
+    ...withExpiry(memberships(before.record, record), draft, keepUntil),
+    keepUntil,
     openSlots: [...(record.review === null ? [] : [`review:${record.review.n}`]), ...openApprovalSlots(draft)],
     now: input.now,
     due,

@@ -22,7 +22,7 @@ export { machinesOf } from "./change/pinned.ts";
 export { prospectOf, stateText } from "./change/prospects.ts";
 export { registrationOf } from "./change/registration.ts";
 export { isForgotten, recreated } from "./change/rollback.ts";
-export { structureChanges } from "./change/structure-changes.ts";
+export { outlineOf, structureChanges, type TransitionWords } from "./change/structure-changes.ts";
 export {
   askingListing,
   type Commit,
@@ -55,9 +55,11 @@ export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/pl
 export { type Resume, resumeOf } from "./replay/resume.ts";
 export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
+export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts";
 export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
+export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
 export {
   isGood,
@@ -69,6 +71,16 @@ export {
   type Tally,
   tallyOf,
 } from "./telling/slo.ts";
+export {
+  type Mark,
+  type Span,
+  type SpanEnd,
+  type SpanKind,
+  type Stretch,
+  type Timeline,
+  type TimelineRow,
+  timelineOf,
+} from "./telling/timeline.ts";
 export { isDriven, unservedBy } from "./telling/unserved.ts";
 export {
   type CallVerdict,

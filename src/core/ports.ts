@@ -54,19 +54,23 @@ export interface CreateCommand {
   readonly commandId: string;
 }
 /**
- * `OK` created · `EXISTS` same id, saga and input: that run, untouched · `CONFLICT` same id, other saga or input.
+ * `OK` created · `EXISTS` same id, saga and input: that run, untouched · `CONFLICT` same id, other saga or input · `GONE` a run had
+ * this id and was deleted: it is not free before `freeAt` (`null`: never).
  * `wake` is set when the caller should add a wake-up now.
  */
 export type CreateAnswer =
   | { readonly answer: "OK"; readonly wake: WakeUp | null }
   | { readonly answer: "EXISTS"; readonly revision: number; readonly status: RunStatus }
-  | { readonly answer: "CONFLICT"; readonly saga: string; readonly inputHash: string };
+  | { readonly answer: "CONFLICT"; readonly saga: string; readonly inputHash: string }
+  | { readonly answer: "GONE"; readonly freeAt: number | null };
 
 export interface AcquireCommand {
   readonly run: RunRef;
   readonly owner: string;
   readonly token: string;
   readonly leaseMs: number;
+  /** Also where it has ended and nothing waits for it: whoever asks remembers more of it than the store. */
+  readonly evenEnded?: boolean;
 }
 export type AcquireAnswer =
   | {
@@ -252,6 +256,13 @@ export interface PausedSaga {
   readonly at: number;
 }
 
+/** What one deletion has come to. */
+export interface PurgeAnswer {
+  readonly purged: readonly RunRef[];
+  /** There may be more at once. */
+  readonly more: boolean;
+}
+
 /** What one look at the runs of a shard that are due has found. */
 export interface DueAnswer {
   readonly wakeUps: readonly WakeUp[];
@@ -298,6 +309,14 @@ export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   /** Answers what it was paused by; `null`: it was not. */
   resumeSaga(saga: string): Promise<PausedSaga | null>;
   pausedSagas(): Promise<readonly PausedSaga[]>;
+  /**
+   * Deletes runs of one shard that have ended and whose time (`keepUntil` of their last commit) is over, `limit` at most: each with
+   * everything that is kept of it, at once. A child is kept as long as its parent is there, and one that cannot be read is kept.
+   * Ids that somebody gave are not free again before `idsKeptMs` are over (`null`: never).
+   */
+  purge(shard: number, limit: number, idsKeptMs: number | null): Promise<Timed<PurgeAnswer>>;
+  /** How many ended runs may be deleted now, and how many later. */
+  expiring(): Promise<{ readonly due: number; readonly later: number }>;
   send(command: SendCommand): Promise<Timed<SendAnswer>>;
   /** Runs overdue in one shard, at most `limit` (0: only the time); each is given a grace before it is answered again. */
   due(shard: number, limit: number): Promise<Timed<DueAnswer>>;
@@ -513,6 +532,8 @@ export type Fact =
       readonly to: string;
       readonly differences: readonly string[];
     }
+  /** Ended runs were deleted whose time was over. */
+  | { readonly fact: "purged"; readonly shard: number; readonly runs: number }
   | { readonly fact: "recovered"; readonly owner: string; readonly runs: number }
   /** A budget has come to a limit: somebody should know (`soft`), or is asked (`hard`). */
   | {

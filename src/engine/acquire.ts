@@ -7,6 +7,7 @@
  */
 import {
   type AcquireAnswer,
+  hasEnded,
   type LeaseRef,
   type Machine,
   type MissingValue,
@@ -49,11 +50,14 @@ export class Acquirer {
     this.#options = options;
   }
 
-  /** Drives the run as far as this worker can; resolves when it has nothing more to do for it. */
-  async advance(run: RunRef): Promise<void> {
+  /**
+   * Drives the run as far as this worker can; resolves when it has nothing more to do for it. `evenEnded`: this process remembers
+   * more of it than the store, for which it may be over.
+   */
+  async advance(run: RunRef, { evenEnded = false } = {}): Promise<void> {
     const { context } = this.#options;
     const token = context.ids.next();
-    const acquired = await this.#acquire(run, token);
+    const acquired = await this.#acquire(run, token, evenEnded);
     if (acquired === null) return;
     const { answer, sentAt } = acquired;
     const lease: LeaseRef = { run, owner: context.owner, fence: answer.fence, token };
@@ -66,13 +70,14 @@ export class Acquirer {
   async #acquire(
     run: RunRef,
     token: string,
+    evenEnded: boolean,
   ): Promise<{ readonly answer: Won | Unread; readonly sentAt: number } | null> {
     const { context } = this.#options;
     const { clock, store, owner, settings } = context;
     for (let tries = 1; ; tries += 1) {
       const sentAt = clock.monotonicMs();
       try {
-        const answer = await store.acquire({ run, owner, token, leaseMs: settings.leaseMs });
+        const answer = await store.acquire({ run, owner, token, leaseMs: settings.leaseMs, evenEnded });
         if (answer.answer === "OK" || answer.answer === "CORRUPT") return { answer, sentAt };
         if (answer.answer === "ENDED") context.background(giveLeftTurn(context, run));
         return null;
@@ -88,6 +93,9 @@ export class Acquirer {
     const { context, suspects } = this.#options;
     const missing = missingIn(won.record, won.rows);
     const remembered = context.forgottenBy(won.record);
+    // It was put right while this one asked for it.
+    if (remembered === null && hasEnded(won.record.status) && won.inbox.length === 0)
+      return await this.#giveBack(lease, null);
     const machine = this.#machineFor(won, missing.length === 0 && remembered === null);
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
@@ -166,7 +174,7 @@ export class Acquirer {
   }
 
   /** Untouched: whatever lies in its inbox is read by who takes it next, so nothing newer holds the release up. */
-  async #giveBack(lease: LeaseRef, due: number): Promise<void> {
+  async #giveBack(lease: LeaseRef, due: number | null): Promise<void> {
     const { context } = this.#options;
     const release = () => context.store.release(lease, Number.MAX_SAFE_INTEGER, due);
     const released = await untilAnswered(context, "release", release);

@@ -97,7 +97,7 @@ async function start(context: EngineContext, { parent, row, step }: ChildCall, i
     context.facts.emit({ fact: "created", run: childRef(parent, row), record, entry });
     await wake(context, made.wake);
   }
-  return made.answer !== "CONFLICT";
+  return made.answer === "OK" || made.answer === "EXISTS";
 }
 
 async function look(

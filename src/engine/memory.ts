@@ -10,6 +10,7 @@
 import {
   type Commit,
   isForgotten,
+  mayBePurged,
   type Remembered,
   type Run,
   type RunRecord,
@@ -31,11 +32,13 @@ const againMs = 200;
 
 interface Mark extends Omit<Remembered, "run"> {
   readonly ref: RunRef;
+  /** It may be deleted from then on; `null`: it is kept. */
+  readonly keepUntil: number | null;
 }
 
 export class Memory {
   readonly #context: EngineContext;
-  /** Drives a run, as a wake-up would. */
+  /** Drives a run as a wake-up would, and also one that is over for the store. */
   readonly #advance: (run: RunRef) => Promise<void>;
   /** Makes this process give up the run where it drives it: what it holds is of a world that is no more. */
   readonly #giveUp: (run: RunRef) => Promise<void>;
@@ -56,7 +59,8 @@ export class Memory {
   keep(commit: Commit, run: Run): void {
     const { record } = run;
     const ref = { tenant: record.tenant, id: record.id };
-    const mark = { ref, revision: record.revision, digest: record.logDigest, at: commit.now, isDenied: false };
+    const { now: at, keepUntil } = commit;
+    const mark = { ref, revision: record.revision, digest: record.logDigest, at, keepUntil, isDenied: false };
     const key = runKey(ref);
     this.#marks.delete(key);
     this.#marks.set(key, mark);
@@ -79,7 +83,8 @@ export class Memory {
     const key = runKey(stored);
     const mark = this.#marks.get(key);
     if (mark === undefined) return null;
-    const { ref: _ref, ...known } = mark;
+    if (mayBePurged(mark.keepUntil, stored, stored.createdAt)) return null;
+    const { ref: _ref, keepUntil: _keepUntil, ...known } = mark;
     const remembered = { ...known, run: this.#runs.get(key) ?? null };
     return isForgotten(stored, remembered) ? remembered : null;
   }
@@ -120,6 +125,7 @@ export class Memory {
       try {
         const [entry] = await store.log(ref, revision, revision);
         if (entry === undefined && (await this.#isTrimmed(mark))) return;
+        if (entry?.digest !== digest && (await this.#isPurged(mark))) return;
         if (entry?.digest !== digest) this.#context.background(this.#putRight(mark));
         return;
       } catch (error) {
@@ -133,6 +139,19 @@ export class Memory {
   async #isTrimmed({ ref, revision }: Mark): Promise<boolean> {
     const stored = await this.#context.store.read(ref);
     return stored !== null && stored.logFrom > revision;
+  }
+
+  /** Is it gone, as it may be, and perhaps another one has its id? Then there is nothing to remember. */
+  async #isPurged(mark: Mark): Promise<boolean> {
+    const { store } = this.#context;
+    const stored = await store.read(mark.ref);
+    const isGone = mayBePurged(mark.keepUntil, stored, await store.now());
+    const key = runKey(mark.ref);
+    if (isGone && this.#marks.get(key) === mark) {
+      this.#marks.delete(key);
+      this.#forget(key);
+    }
+    return isGone;
   }
 
   /** Until a commit of this process has taken the place of the one that was forgotten. */

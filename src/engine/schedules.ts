@@ -153,6 +153,7 @@ export class ScheduleDesk {
   }
 
   async #started(run: RunRef, answer: CreateAnswer): Promise<string | null> {
+    if (answer.answer === "GONE") return `a run ${run.id} was there already, and was deleted`;
     if (answer.answer === "CONFLICT") return `there is another run ${run.id} already, of ${answer.saga}`;
     if (answer.answer === "OK") await wake(this.#options.context, answer.wake);
     return null;

@@ -9,6 +9,10 @@ export interface EngineSettings extends DecideSettings {
   readonly sweepMs: number;
   /** How often parked runs are compared with what is shown of them. */
   readonly deadLetterSweepMs: number;
+  /** How often runs are looked for whose time is over. */
+  readonly retentionSweepMs: number;
+  /** How long an id that somebody gave is not free again after its run was deleted; `null`: for ever. */
+  readonly idsKeptMs: number | null;
   /** Calls may go on this long after `stop`. */
   readonly shutdownMs: number;
   readonly maxPayloadBytes: number;
@@ -18,6 +22,8 @@ export interface EngineSettings extends DecideSettings {
 export const sweepLimit = 100;
 /** How soon the sweep looks again while runs wait for room in the queue. */
 export const refillMs = 50;
+/** Runs deleted together, and the pause before the next: whoever starts a run meanwhile does not wait for thousands. */
+export const purging = { atOnce: 50, pauseMs: 25 } as const;
 /** A pulse missing in two polls at least this far apart is a dead process. */
 export const pulseGapMs = 900;
 /** A run that this worker cannot serve is handed back for this long, doubling up to the second number. */

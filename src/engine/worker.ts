@@ -26,6 +26,7 @@ import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
 import { PausedSagas } from "./paused.ts";
 import { Reconciler } from "./reconcile.ts";
+import { Retention } from "./retention.ts";
 import { ScheduleDesk } from "./schedules.ts";
 import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
@@ -96,6 +97,7 @@ class EngineWorker implements Worker {
   readonly #memory: Memory;
   readonly #elders: Elders;
   readonly #paused: PausedSagas;
+  readonly #retention: Retention;
   readonly #steps: StepRunner;
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
@@ -127,9 +129,10 @@ class EngineWorker implements Worker {
     this.#paused = new PausedSagas(this.#context, (sagas) => {
       for (const driver of this.#drivers) if (sagas.has(driver.saga)) driver.stop();
     });
+    this.#retention = new Retention(this.#context);
     this.#memory = new Memory(
       this.#context,
-      (run) => this.#acquirer.advance(run),
+      (run) => this.#acquirer.advance(run, { evenEnded: true }),
       (run) => this.#giveUp(run),
     );
     this.#steps = new StepRunner(
@@ -161,6 +164,7 @@ class EngineWorker implements Worker {
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
     this.#context.leases.start();
     this.#reconciler.start();
+    this.#retention.start();
     const { pools, queues, concurrency } = this.#options;
     this.#consumer = this.#parts.consumers({
       pools,
@@ -199,6 +203,7 @@ class EngineWorker implements Worker {
     await this.#started?.catch(() => undefined);
     this.#reconciler.stop();
     this.#paused.stop();
+    this.#retention.stop();
     const drained = this.#drain(shutdownMs + abortGraceMs + lastCommitMs);
     for (const driver of this.#drivers) driver.stop();
     if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();

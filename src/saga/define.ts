@@ -6,6 +6,7 @@ import type { AnyStateMachine } from "xstate";
 import type { ZodType } from "zod";
 import { RepriseError } from "../errors.ts";
 import { type BudgetOptions, budgetsOf, type DeadlineOptions, deadlineOf, loopLimitOf } from "./bounds.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import { eventProblem, type Finding, nameProblem, poolProblem, refuseErrors } from "./finding.ts";
 import { machineErrors } from "./lint-machine.ts";
 import { durableMachine, type MachineParts } from "./logic.ts";
@@ -78,6 +79,11 @@ export interface SagaOptions<
   readonly migrate?: Readonly<Record<number, Migration>>;
   /** `"reverse"` (default): one at a time. `"parallel-regions"`: sibling regions are undone side by side. */
   readonly unwind?: SagaSpec["unwind"];
+  /**
+   * How long a run is kept after its end, at most 366 days; then its record, ledger and log are deleted, and its id is free again.
+   * As `REPRISE_RETENTION` says unless given. A child run is kept at least as long as the run that started it.
+   */
+  readonly retention?: Duration | "forever";
   /** How long a run may take; as long as it takes unless given. */
   readonly deadline?: DeadlineOptions;
   /** What a run may use, for all runs or by the run's input; nothing is bounded unless given. */
@@ -192,11 +198,11 @@ function toolErrors(name: string, steps: Readonly<Record<string, StepSpec>>): re
   }));
 }
 
-type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit" | "slo">;
+type Bounds = Pick<SagaSpec, "deadline" | "budgets" | "loopLimit" | "retentionMs" | "slo">;
 
 function boundsOf(
   name: string,
-  { deadline, budget, loopLimit, slo }: SagaOptions,
+  { deadline, budget, loopLimit, retention, slo }: SagaOptions,
 ): { readonly spec: Bounds; readonly findings: readonly Finding[] } {
   const findings: Finding[] = [];
   const read = <Bound>(bound: () => Bound): Bound | null => {
@@ -214,9 +220,14 @@ function boundsOf(
     // A function of the run's input is typed by the saga's own schema; here it is erased.
     budgets: read(() => budgetsOf(budget as Parameters<typeof budgetsOf>[0])),
     loopLimit: read(() => loopLimitOf(loopLimit)),
+    ...(retention === undefined ? {} : { retentionMs: read(() => retentionOf(retention)) }),
     slo: read(() => sloOf(slo)),
   };
   return { spec, findings };
+}
+
+function retentionOf(retention: NonNullable<SagaOptions["retention"]>): number | null {
+  return retention === "forever" ? null : durationMs(retention, "retention");
 }
 
 function optionErrors(name: string, options: SagaOptions): readonly Finding[] {

@@ -285,6 +285,8 @@ export interface SagaSpec {
   readonly loopLimit: number | null;
   /** Runs of one key take turns, `limit` at a time; `null`: no run waits for another. */
   readonly concurrency: { readonly key: (view: { readonly input: unknown }) => Json; readonly limit: number } | null;
+  /** How long a run is kept after its end; `null`: for ever; absent: as the settings say. */
+  readonly retentionMs?: number | null;
   /** How a run of an older version becomes one of this: by that version's number. */
   readonly migrations: Readonly<Record<number, Migration>>;
 }

@@ -5,6 +5,7 @@
 
 import {
   askingListing,
+  expiringListing,
   idPattern,
   openListing,
   parkedListing,
@@ -87,6 +88,7 @@ function isShared(listing: string): boolean {
     listing === parkedListing ||
     listing === askingListing ||
     listing === unreadableListing ||
+    listing === expiringListing ||
     listing.startsWith(openListing(""))
   );
 }
@@ -119,6 +121,8 @@ export interface ShardKeys {
   readonly suspects: string;
   /** Structures that runs were ever started in. */
   readonly structures: string;
+  /** Ids of runs that were deleted, by when they are free again. */
+  readonly gone: string;
   /** Sagas of which runs were put on the shelf. */
   readonly shelves: string;
   readonly barrier: string;
@@ -137,6 +141,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     owners: `${prefix}owners`,
     suspects: `${prefix}suspects`,
     structures: `${prefix}structures`,
+    gone: `${prefix}gone`,
     shelves: `${prefix}shelves`,
     barrier: `${prefix}barrier`,
     channel: `${prefix}moved`,

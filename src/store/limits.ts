@@ -46,6 +46,9 @@ export const maxTurnLimit = 1_000;
 /** Leases that one `expire` ends in one shard. */
 export const maxLeasesExpired = 100;
 
+/** A run that was to be deleted and could not be is looked at again after this. */
+export const purgeAgainMs = 3_600_000;
+
 /** Records that one page of `list` reads at most. */
 export const maxPageRecords = 1_000;
 

@@ -56,6 +56,7 @@ import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
+import { countExpiring, purge } from "./memory/purge.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, timeOf } from "./memory/shard.ts";
 import { listShared, serving } from "./memory/shared.ts";
@@ -246,6 +247,16 @@ class MemoryStore implements Store {
 
   async noteResult(id: string, item: number, result: Json) {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
+  }
+
+  async purge(shard: number, limit: number, idsKeptMs: number | null) {
+    const isThere = (run: RunRef): boolean => this.#cell(run) !== undefined;
+    return this.#in(shard, (of, now) => purge(of, { limit, idsKeptMs, isThere, now }));
+  }
+
+  async expiring() {
+    const counts = this.#shards.map((shard) => countExpiring(shard, this.#time(shard)));
+    return counts.reduce((sum, { due, later }) => ({ due: sum.due + due, later: sum.later + later }));
   }
 
   async hello({ owner, serverId, pulse }: OwnerRef, serves: readonly string[]): Promise<void> {

@@ -42,6 +42,7 @@ import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
+import { expiring, purge } from "./redis/purge.ts";
 import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
@@ -207,6 +208,14 @@ class RedisStore implements Store {
 
   async pausedSagas() {
     return await pausedSagas(this.#parts().wire, this.#keys.paused);
+  }
+
+  async purge(shard: number, limit: number, idsKeptMs: number | null) {
+    return await purge(this.#parts().wire, shard, limit, idsKeptMs);
+  }
+
+  async expiring() {
+    return await expiring(this.#parts().wire);
   }
 
   async send(command: SendCommand) {

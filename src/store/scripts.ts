@@ -45,6 +45,8 @@ const parts = {
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan"],
   note_result: ["due", "plan"],
+  expired: ["due"],
+  purge: [],
   read: [],
   read_log: [],
   register: [],

@@ -115,6 +115,8 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
     }
     case "recovered":
       return logger.warn({ owner: fact.owner, runs: fact.runs }, "a worker is gone; its leases are ended");
+    case "purged":
+      return logger.info({ shard: fact.shard, runs: fact.runs }, "runs deleted whose time was over");
     case "budget":
     case "structure_replaced":
     case "schemas_changed":

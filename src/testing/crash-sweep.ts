@@ -12,6 +12,7 @@ import type { Saga } from "../saga/index.ts";
 import { type Crossing, type Fate, type Fates, nameOf } from "./rig/crossings.ts";
 import { type Evidence, judge, type Problem, usualEffects } from "./rig/judge.ts";
 import { Rig, rigNamespace } from "./rig/rig.ts";
+import { timelineOf } from "./rig/timeline.ts";
 import type { FunctionKinds } from "./rig/watched.ts";
 import { assertSteps, type SimulateOptions, type Simulation, started } from "./simulate.ts";
 
@@ -74,8 +75,6 @@ const housekeeping: ReadonlySet<string> = new Set(
     "barrier",
   ].map((name) => `store.${name}`),
 );
-
-const maxTimeline = 60;
 
 /**
  * Runs `saga` once per crash point and kind of fault (killed before and after every request to store, queue and services, requests
@@ -167,20 +166,6 @@ async function play<S extends Saga>(
   const timeline = timelineOf(rig);
   await rig.close();
   return { ...played, timeline };
-}
-
-/** What happened inside and outside, oldest first. */
-function timelineOf({ events, world }: Rig): readonly string[] {
-  const outside = world.entries().map(({ at, kind, service, action, operationId }) => ({
-    at: Date.parse(at),
-    text:
-      kind === "effect"
-        ? `the world: ${service}.${action} happens ("${operationId}")`
-        : `${service}.${action} is ${kind === "query" ? "asked about" : "asked for"}`,
-  }));
-  const all = [...events, ...outside].toSorted((a, b) => a.at - b.at);
-  const start = all[0]?.at ?? 0;
-  return all.slice(-maxTimeline).map(({ at, text }) => `${String(at - start).padStart(8)} ms  ${text}`);
 }
 
 class Tally {

@@ -42,6 +42,11 @@ export class VirtualClock implements Clock {
   /** Fires the next timer, if it is due until `limitMs`, and lets everything come to rest. Says whether one fired. */
   async step(limitMs: number): Promise<boolean> {
     await settled();
+    return await this.#fire(limitMs);
+  }
+
+  /** Everything has come to rest before, and has again after it. */
+  async #fire(limitMs: number): Promise<boolean> {
     const next = this.#alarms[0];
     if (next === undefined || next.at > limitMs) return false;
     this.#alarms.shift();
@@ -54,9 +59,9 @@ export class VirtualClock implements Clock {
   /** Moves time by `ms`, firing every timer on the way. */
   async advance(ms: number): Promise<void> {
     const limit = this.#now + ms;
-    while (await this.step(limit));
-    this.#now = Math.max(this.#now, limit);
     await settled();
+    while (await this.#fire(limit));
+    this.#now = Math.max(this.#now, limit);
   }
 
   #insert(alarm: Alarm): void {

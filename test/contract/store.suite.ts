@@ -16,6 +16,7 @@ import { loadContract } from "./suite/load.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
+import { retentionContract } from "./suite/retention.ts";
 import { scheduleContract } from "./suite/schedules.ts";
 import { sharedContract } from "./suite/shared.ts";
 import { shelfContract } from "./suite/shelf.ts";
@@ -34,6 +35,7 @@ const parts = {
   turns: turnContract,
   schedules: scheduleContract,
   shelves: shelfContract,
+  retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,
   load: loadContract,

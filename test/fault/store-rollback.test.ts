@@ -8,7 +8,7 @@ import { leaveEvidence } from "../support/evidence.ts";
 import { toldOf } from "../support/fault-crash.ts";
 import { tenant } from "../support/fault-plan.ts";
 import type { Room } from "../support/fault-room.ts";
-import { done, type SagaName } from "../support/fault-sagas.ts";
+import { done, type SagaName, undone } from "../support/fault-sagas.ts";
 import { Stage } from "../support/fault-stage.ts";
 import { waitFor } from "../support/processes.ts";
 import type { RedisFiles } from "../support/redis-server.ts";
@@ -96,6 +96,24 @@ test("I12 a run that had ended: it is not carried out again, and ends as it had"
   await parked(room);
   await goOn(room);
   await expectSeen(room, done, "known again", "each effect once");
+});
+
+test("I12 a run that was undone after it had ended, and the undoing is forgotten: it is known as undone, once", async () => {
+  const room = await stage.room("undone");
+  const [first, second] = await Promise.all([stage.worker(), stage.rescuer()]);
+  await Promise.all([first.serve("undone"), second.serve("undone")]);
+  await room.start("whole");
+  expect((await room.rest()).status).toBe("completed");
+  const files = await stage.redis.copyFiles();
+  await room.client.run("r1", { tenant }).undo({ by: "ann", reason: "changed my mind" });
+  expect((await room.rest("r1", ({ status }) => status === "cancelled")).rollback).toBe("complete");
+  await stage.redis.rollBack(files);
+  await parked(room);
+  const { operator } = room.client.run("r1", { tenant });
+  await operator.retry({ by: "ann", reason: "looked: all was undone" });
+  const { rollback } = await room.rest("r1", ({ status }) => status === "cancelled");
+  expect(rollback).toBe("complete");
+  await expectSeen(room, undone, "known as undone", "each effect and each undoing once");
 });
 
 test("I12 a run the store knows nothing of any more: it is there again, and starting it again does not start another", async () => {

@@ -15,6 +15,11 @@ export interface PlantedBug {
 const seeds = "test/simulation/seeds.test.ts";
 const lostReplies = "test/simulation/lost-replies.test.ts";
 const contract = "test/contract/store.memory.test.ts";
+const queues = "test/integration/scenarios-queue.test.ts";
+const page = "test/integration/decision-page.test.ts";
+const leases = "test/unit/engine/lease.test.ts";
+const served = "test/unit/core-pinned.test.ts";
+const outcomes = "test/unit/engine/outcome.test.ts";
 const claims = "test/unit/core-claims.test.ts";
 const intents = "test/unit/core-intent-properties.test.ts";
 const tools = "test/unit/core-tools.test.ts";
@@ -191,5 +196,177 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
     claimed: [tools],
+  },
+  {
+    name: "job-id-retained",
+    harm: "a wake-up is taken for one that was there before, and the run sleeps for ever",
+    changes: [
+      { file: "src/queue/bullmq-queue.ts", find: "removeOnComplete: true, ", replace: "removeOnComplete: false, " },
+      {
+        file: "src/queue/jobs.ts",
+        find: "wakeUp.wake}`;",
+        replace: "1}`;",
+      },
+      {
+        file: "src/testing/memory-queue.ts",
+        find: "{wake}`;",
+        replace: "{1}`;",
+      },
+      { file: "src/testing/memory-queue.ts", find: "    this.#ids.delete(job.id);\n", replace: "" },
+    ],
+    claimed: [seeds, queues],
+  },
+  {
+    name: "state-in-job-data",
+    harm: "what a job carries is believed, whoever has written it there and whenever",
+    changes: [
+      {
+        file: "src/queue/bullmq-queue.ts",
+        find: 'nudge("wake", wakeJobId(wakeUp), wakeUp.priority)',
+        replace: '{ ...nudge("wake", wakeJobId(wakeUp), wakeUp.priority), data: { run: wakeUp.run } }',
+      },
+      {
+        file: "src/queue/consumer.ts",
+        find: "const run = parseWakeJob(job.id);",
+        replace: "const { run } = job.data;",
+      },
+    ],
+    claimed: [queues],
+  },
+  {
+    name: "lease-by-wall-clock",
+    harm: "a worker whose clock is ahead trusts a lease that it has lost",
+    changes: [
+      {
+        file: "src/engine/lease.ts",
+        find: "const sentAt = clock.monotonicMs();",
+        replace: "const sentAt = Date.now();",
+      },
+    ],
+    claimed: [leases, seeds],
+  },
+  {
+    name: "fence-reset",
+    harm: "a worker that was fenced out long ago is the holder again",
+    changes: [
+      {
+        file: "src/store/memory/moves.ts",
+        find: "  cell.fence += 1;",
+        replace: "  cell.fence = cell.lease === null ? 1 : cell.fence + 1;",
+      },
+      {
+        file: "src/store/lua/acquire.lua",
+        find: "call('HINCRBY', run, 'f', 1)",
+        replace: "if holder then call('HINCRBY', run, 'f', 1) else call('HSET', run, 'f', 1) end",
+      },
+    ],
+    claimed: [seeds, contract],
+  },
+  {
+    name: "undo-registered-after-the-call",
+    harm: "an effect whose answer was lost is not undone: nothing had said yet how",
+    changes: [
+      {
+        file: "src/core/calls/owed.ts",
+        find: "export function fateOfUnknown(row: Row, step: StepSpec, now: number): Fate {",
+        replace:
+          'export function fateOfUnknown(row: Row, step: StepSpec, now: number): Fate {\n  if (row.call.state === "unknown") return "stays";',
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "failing-step-not-undone",
+    harm: "the step that failed half-way keeps what it did",
+    changes: [
+      {
+        file: "src/core/unwind/unwind-order.ts",
+        find: "rows.filter(({ call }) => call.firstSentRevision !== null)",
+        replace: "rows.filter(({ call }) => call.firstSentRevision !== null && call.error === null)",
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "approval-read-then-write",
+    harm: "two people are both told that theirs is the decision",
+    changes: [
+      {
+        file: "src/store/memory/inbox.ts",
+        find: "for (const taken of [slot, ...rivalsOf(slot)]) {",
+        replace: 'for (const taken of slot.startsWith("approval:") ? [] : [slot, ...rivalsOf(slot)]) {',
+      },
+      {
+        file: "src/store/lua/send.lua",
+        find: "if winner then return { 'TAKEN', now, winner, slot } end",
+        replace: "if winner and not slot:find('^approval:') then return { 'TAKEN', now, winner, slot } end",
+      },
+    ],
+    claimed: [seeds],
+  },
+  {
+    name: "get-approves",
+    harm: "a mail scanner that follows links approves payments",
+    changes: [
+      {
+        file: "src/page/decision-page.ts",
+        find: "      return await show(client, token);",
+        replace: '      await client.decideByToken(token, { is: "approve" });\n      return await show(client, token);',
+      },
+    ],
+    claimed: [page],
+  },
+  {
+    name: "timer-without-state-check",
+    harm: "a timer of a state that was left long ago moves the machine",
+    changes: [
+      {
+        file: "src/core/turn.ts",
+        find: "      draft.record.timers = draft.record.timers.filter((timer) => timer.id !== effect.id);\n",
+        replace: "",
+      },
+    ],
+    claimed: [
+      seeds,
+      "test/unit/core-controls.test.ts",
+      "test/unit/core-properties.test.ts",
+      "test/unit/engine/timers.test.ts",
+    ],
+  },
+  {
+    name: "unknown-version-served",
+    harm: "a run goes on in a machine that it was not started with",
+    changes: [
+      {
+        file: "src/core/change/pinned.ts",
+        find: "found !== undefined && structureHashOf(found) === hash ?",
+        replace: "found !== undefined ?",
+      },
+    ],
+    claimed: [served],
+  },
+  {
+    name: "secret-in-error",
+    harm: "a password that stood in an error is stored and shown",
+    changes: [
+      {
+        file: "src/redact.ts",
+        find: "for (const [pattern, replacement] of rules) shown =",
+        replace: "for (const [pattern, replacement] of []) shown =",
+      },
+    ],
+    claimed: [outcomes],
+  },
+  {
+    name: "unknown-is-not-done",
+    harm: "what was not answered is taken for not done: done again, or never undone",
+    changes: [
+      {
+        file: "src/core/calls/outcome.ts",
+        find: 'if (result.kind === "not_applied" || classAt(draft, place) === "none") return notApplied(',
+        replace: "if (result !== null) return notApplied(",
+      },
+    ],
+    claimed: [seeds],
   },
 ];

@@ -52,7 +52,8 @@ function problemsOfRow(parent: RunRecord, row: Row, known: Known): readonly stri
   if (hasEnded(parent.status) && !hasEnded(child.status) && call.proof !== "person" && !isClosed(parent, undo))
     return [`F5: ${parent.id} has ended and leaves ${child.id} going (${child.status})`];
   if (isLeft(row) || call.proof === "person" || undo?.call?.proof === "person") return [];
-  if (call.state === "withdrawn") return say("it was withdrawn and is there");
+  // Who goes back while nobody knows whether it was started starts it cancelled, so that nobody can start it any more.
+  if (call.state === "withdrawn" && undo?.state !== "done") return say("it was withdrawn and is there");
   if (undo?.state === "done" && child.status === "completed") return say("it was called undone");
   if (undo?.state === "done" && child.rollback === "partial") return say("it was called undone and stands in part");
   if (call.state === "not_applied" && child.status === "completed") return say("it was called not applied");

@@ -1,6 +1,6 @@
 /** A commit whose answer is lost has landed: sent again with its id it is answered DUP, and nobody notices. */
 import { expect, it } from "vitest";
-import { calm } from "./process.ts";
+import { calm } from "./fates.ts";
 import { simulateSeed } from "./simulate.ts";
 
 it.each([1, 2, 3, 4, 5, 6])("a lost reply parks nothing and interrupts nothing (seed %i)", async (seed) => {

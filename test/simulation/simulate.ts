@@ -1,59 +1,75 @@
 /**
  * One seed: a world, a store, a queue, two worker processes that die, stand still and lose replies, a client and an
  * operator, all over one virtual clock. First faults, then quiet: everything accepted must come to an end or to a person,
- * the person (who can see the world) answers, and then the checker compares the witnesses.
+ * the person (who can see the world) answers. The model looks at every commit; at the end the checker compares the witnesses.
  */
 
 import { withArtifacts } from "../../src/artifacts/index.ts";
 import {
   begin,
   type Consumer,
+  type ConsumerOptions,
   childRef,
   type Fact,
   hashOf,
   listingsOf,
   machineOf,
-  operationId,
-  type Review,
-  type Row,
   type Run,
+  type RunRecord,
   type RunRef,
   type Store,
-  shownOf,
-  type VerbCommand,
 } from "../../src/core/index.ts";
-import { engineWorker, type Worker } from "../../src/engine/index.ts";
-import { fail, type Json, type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
+import { engineWorker } from "../../src/engine/index.ts";
+import { RepriseError } from "../../src/errors.ts";
+import { type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { FakeWorld, type WorldArrival } from "../../src/testing/index.ts";
-import { memoryQueue } from "../../src/testing/memory-queue.ts";
-import { rigSettings as settings } from "../../src/testing/rig/rig.ts";
+import { FakeWorld } from "../../src/testing/index.ts";
+import { type MemoryQueue, memoryQueue } from "../../src/testing/memory-queue.ts";
+import { Mortal } from "../../src/testing/rig/mortal.ts";
+import { rigSettings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
-import type { SawApproval } from "../support/checker-people.ts";
 import { checkFamilies } from "./families.ts";
+import { calm, type Doomed, drawnRates, type FaultRates, Fortune } from "./fates.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
-import { calm, type FaultRates, SimProcess } from "./process.ts";
+import { Model } from "./model.ts";
+import { Operator } from "./operator.ts";
+import { scriptFaults, servicesOf, witnessed, worldServices } from "./outside.ts";
+import { CrashPoints, type PointHits } from "./points.ts";
 import { Random } from "./random.ts";
-import { parentSagas, type Service, type SimServices, sharedSagas, simSagas } from "./sagas.ts";
+import { parentSagas, sharedSagas, simSagas } from "./sagas.ts";
 import { townSagas } from "./town-sagas.ts";
 import { Townspeople } from "./townspeople.ts";
+import { watchedStore } from "./watched-store.ts";
 
 const namespace = "sim";
+/** Most of what workers do here is to look whether anything is due: half as often is still soon enough. */
+const settings = { ...rigSettings, sweepMs: 1_000 };
+const tenant = "t";
 const epochMs = Date.UTC(2026, 0, 1);
+/** Faults last until everything has come to rest and nobody wants anything any more; no longer than that. */
 const faultPhaseMs = 60_000;
+const lookMs = 2_000;
+/** Until then people ask for things. */
+const busyMs = 25_000;
 const quietPhaseMs = 600_000;
 /** Where people and budgets are asked one after the other, up and down families. */
 const longQuietMs = 1_800_000;
 const respawnMs = 300;
+/** A dead worker's job is given to another one after that long. */
+const stalledMs = 200;
+/** How often a client asks again that was not answered. */
+const tries = 3;
+/** Towns that are built: sagas take longer to make than their runs to play. */
+const towns = 30;
 
 export interface SeedOptions {
   readonly seed: number;
   /** Instead of those that are drawn from the seed. */
   readonly rates?: FaultRates;
   readonly worldFaults?: number;
-  /** Do people meddle while faults last? In every other seed, so that those that are pinned stay what they were. */
+  /** Do people meddle while faults last? In every other seed. */
   readonly meddling?: boolean;
   /** Are values kept as artifacts, and lost, damaged and out of reach now and then while faults last? */
   readonly losing?: boolean;
@@ -71,28 +87,13 @@ export interface SeedOptions {
 
 export interface SeedReport {
   readonly seed: number;
+  /** Everything that was drawn or told, by which the seed is what it is. */
   readonly derived: Readonly<Record<string, unknown>>;
   readonly check: CheckReport;
   readonly deaths: Readonly<Record<string, number>>;
+  readonly commits: number;
+  readonly hits: PointHits;
   readonly violations: readonly string[];
-}
-
-/** Everything of a seed that is drawn before it runs. */
-function drawn(random: Random): { readonly rates: FaultRates; readonly runs: number; readonly worldFaults: number } {
-  const level = random.pick([0, 0.3, 1, 2]);
-  const rate = (most: number): number => random.next() * most * level;
-  return {
-    runs: random.between(2, 6),
-    worldFaults: random.between(0, 5),
-    rates: {
-      crashBefore: rate(0.02),
-      crashAfter: rate(0.02),
-      loseRequest: rate(0.02),
-      loseReply: rate(0.03),
-      slow: rate(0.1),
-      freeze: rate(0.004),
-    },
-  };
 }
 
 /** Runs one seed to its end. */
@@ -101,119 +102,154 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedReport> {
   return await sim.run();
 }
 
+interface Living extends Doomed {
+  consumer: Consumer | null;
+  onWake: ((run: RunRef) => Promise<void>) | null;
+}
+
 class Simulation {
-  readonly #seed: number;
-  readonly #trace: (line: string) => void;
-  readonly #isTraced: boolean;
-  readonly #onFact: ((fact: Fact) => void) | undefined;
+  readonly #options: SeedOptions;
   readonly #random: Random;
   /** What people feel like doing: apart, so that the rest of a seed does not depend on it. */
   readonly #whim: Random;
   readonly #clock = new VirtualClock();
   readonly #world: FakeWorld;
-  /** As the client, the operator and the witnesses have it. */
+  readonly #model: Model;
+  readonly #points: CrashPoints;
+  /** As the operator and the witnesses have it. */
   readonly #store: Store;
-  /** As a worker process has it. */
-  readonly #storeOf: (process: SimProcess) => Store;
-  readonly #queue;
-  readonly #drawn;
-  readonly #client: ClientEvent[] = [];
+  /** As a process has it. */
+  readonly #storeOf: (process: Mortal) => Store;
+  readonly #queue: MemoryQueue;
+  readonly #rates: FaultRates;
+  readonly #runCount: number;
+  readonly #worldFaults: number;
+  readonly #client: Doomed;
+  readonly #operator: Operator;
+  readonly #events: ClientEvent[] = [];
   readonly #deaths: Record<string, number> = {};
   readonly #closed = new Map<string, boolean>();
-  readonly #alive = new Map<
-    SimProcess,
-    { readonly worker: Worker; consumer: Consumer | null; readonly pulse: string }
-  >();
+  readonly #alive = new Map<Mortal, Living>();
+  readonly #underWay = new Map<Mortal, number>();
   readonly #sagas: readonly Saga[];
   readonly #isMeddled: boolean;
   /** `null`: nobody but the client and the operator. */
   readonly #people: Townspeople | null;
   #faulty = true;
   #births = 0;
-  #onQuiet = (): void => undefined;
+  #commits = 0;
 
-  constructor({ seed, trace, meddling, losing = false, sharing, parenting, town = false, ...instead }: SeedOptions) {
-    this.#seed = seed;
-    this.#trace = trace ?? (() => undefined);
-    this.#isTraced = trace !== undefined;
-    this.#onFact = instead.onFact;
+  constructor(options: SeedOptions) {
+    const { seed, losing = false, town = false } = options;
+    this.#options = options;
     this.#random = new Random(seed);
     this.#whim = new Random(~seed);
-    this.#sagas = town ? townSagas(new Random(seed + 2)) : parenting ? parentSagas : sharing ? sharedSagas : simSagas;
-    this.#isMeddled = meddling ?? seed % 2 === 1;
-    this.#drawn = { ...drawn(this.#random), ...instead };
+    this.#sagas = sagasOf(options);
+    this.#isMeddled = options.meddling ?? seed % 2 === 1;
+    this.#runCount = this.#random.between(2, 6);
+    this.#worldFaults = options.worldFaults ?? this.#random.between(0, 5);
+    this.#rates = options.rates ?? drawnRates(this.#random);
     const clock = this.#clock;
     this.#world = new FakeWorld({
-      clock: { now: () => epochMs + clock.monotonicMs(), after: (ms, run) => clock.after(ms, run) },
+      clock: { now: () => this.#now(), after: (ms, run) => clock.after(ms, run) },
       services: worldServices,
-      witness: (arrival) => this.#witness(arrival),
+      witness: (arrival) => witnessed(this.#store, namespace, arrival),
     });
+    this.#operator = new Operator({ namespace, world: this.#world, whim: this.#whim });
+    this.#model = new Model({ namespace, isStrict: (record) => strictnessOf(this.#sagas, record) });
+    this.#points = new CrashPoints((run) => this.#model.believed(run));
     this.#queue = memoryQueue({ clock });
-    const store = memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) });
+    const store = this.#watched(
+      memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) }),
+    );
     const kept = { artifacts: new MemoryArtifacts(), namespace, thresholdBytes: 4 };
     const artifacts = losingArtifacts(kept.artifacts, new Random(seed + 1), () => this.#faulty);
     this.#store = losing ? withArtifacts(store, kept) : store;
     this.#storeOf = (process) =>
       losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
+    const { loseRequest, loseReply, slow } = this.#rates;
+    this.#client = this.#process("client", { ...calm, loseRequest, loseReply, slow });
     this.#people = town ? this.#townspeople(seed) : null;
   }
 
+  #watched(store: Store): Store {
+    let seen = 0;
+    return watchedStore(store, this.#model, () => {
+      this.#commits += 1;
+      const entries = this.#world.entries().slice(seen);
+      seen += entries.length;
+      return entries;
+    });
+  }
+
   #townspeople(seed: number): Townspeople {
+    const { process } = this.#client;
     const random = new Random(seed + 3);
-    const { loseRequest, loseReply, slow } = this.#drawn.rates;
-    const process = new SimProcess(
-      "town",
-      this.#clock,
-      random,
-      { ...calm, loseRequest, loseReply, slow },
-      () => undefined,
-    );
-    this.#onQuiet = () => process.calm();
     return new Townspeople({
       namespace,
       store: process.store(this.#store),
       wakeUps: process.wakeUps(this.#queue.wakeUps),
       clock: this.#clock,
-      ids: process.ids(),
+      ids: idsOf(random),
       random,
       sagas: withChildren(this.#sagas),
-      trace: (line) => this.#trace(`${this.#at()} ${line}`),
+      trace: (line) => this.#trace(line),
       help: (run) => this.#helpNow(run),
     });
   }
 
   async run(): Promise<SeedReport> {
-    this.#scriptWorldFaults();
+    scriptFaults(this.#world, this.#random, this.#worldFaults);
     this.#spawn();
     this.#spawn();
-    for (let n = 0; n < this.#drawn.runs; n += 1) this.#startLater(n);
+    for (let n = 0; n < this.#runCount; n += 1) this.#startLater(n);
     if (this.#isMeddled) this.#meddleLater();
-    this.#people?.meddle(faultPhaseMs - 5_000);
-    await this.#clock.advance(faultPhaseMs);
+    this.#people?.meddle(busyMs);
+    await this.#haveFaults();
     this.#quiet();
     await this.#people?.calm();
     let restless = await this.#comeToRest();
     if (await this.#undoSome()) restless = [...restless, ...(await this.#comeToRest())];
+    return await this.#judged(restless);
+  }
+
+  async #judged(restless: readonly string[]): Promise<SeedReport> {
+    const { seed } = this.#options;
     const runs = await this.#runs();
     const children = runs
       .filter(({ record }) => record.parent !== null)
-      .map(({ record: { tenant, id } }) => ({ tenant, id }));
+      .map(({ record }) => ({ op: "start", run: { tenant, id: record.id }, outcome: "ok" }) as const);
     const report = await check({
       namespace,
       sagas: withChildren(this.#sagas).map(({ spec }) => spec),
       world: this.#world.entries(),
       store: this.#store,
-      client: [...this.#history(), ...children.map((run) => ({ op: "start", run, outcome: "ok" }) as const)],
+      client: [...this.#history(), ...children],
     });
     this.#world.close();
     const families = await checkFamilies(this.#store, runs);
     const paidTwice = this.#sagas === sharedSagas ? this.#paidTwice() : [];
-    const violations = [...restless, ...report.violations, ...paidTwice, ...families];
-    return { seed: this.#seed, derived: this.#drawn, check: report, deaths: this.#deaths, violations };
+    const violations = [...this.#model.violations, ...restless, ...report.violations, ...paidTwice, ...families];
+    const { hits } = this.#points;
+    return {
+      seed,
+      derived: this.#derived(),
+      check: report,
+      deaths: this.#deaths,
+      commits: this.#commits,
+      hits,
+      violations,
+    };
+  }
+
+  #derived(): SeedReport["derived"] {
+    const { trace: _, onFact: __, seed: ___, ...told } = this.#options;
+    const drawn = { runs: this.#runCount, worldFaults: this.#worldFaults, rates: this.#rates };
+    return { ...told, ...drawn, meddling: this.#isMeddled, sagas: this.#sagas.map(({ name }) => name) };
   }
 
   #history(): readonly ClientEvent[] {
-    return [...this.#client, ...(this.#people?.history ?? [])];
+    return [...this.#events, ...(this.#people?.history ?? [])];
   }
 
   /** The bill is paid at most once at a time, whoever pays it. */
@@ -228,116 +264,118 @@ class Simulation {
 
   // ---- processes
 
+  #process(name: string, rates: FaultRates): Doomed {
+    const fortune = new Fortune(this.#random, this.#points, rates);
+    const process = new Mortal({
+      name,
+      clock: this.#clock,
+      fates: (crossing) => fortune.fateAt(crossing),
+      stillMs: () => fortune.stillMs(),
+      lateMs: () => fortune.lateMs(),
+      onDeath: (dead, where) => this.#buried(dead, where),
+      onStandstill: (where) => this.#trace(`${name} stands still at ${where}`),
+      pace: (ms) => ms,
+    });
+    return { process, fortune };
+  }
+
   #spawn(): void {
     this.#births += 1;
-    const name = `w${this.#births}`;
-    const rates = this.#faulty ? this.#drawn.rates : calm;
-    const process = new SimProcess(name, this.#clock, this.#random, rates, (dead, where) => this.#buried(dead, where));
-    const worker = engineWorker(this.#parts(process, name), {
+    const doomed = this.#process(`w${this.#births}`, this.#faulty ? this.#rates : calm);
+    const { process } = doomed;
+    this.#alive.set(process, { ...doomed, consumer: null, onWake: null });
+    const worker = engineWorker(this.#parts(process), {
       namespace,
       sagas: withChildren(this.#sagas),
       pools: ["default"],
       queues: [],
       concurrency: 5,
-      services: this.#services(process),
+      services: servicesOf(process, {
+        world: this.#world,
+        isClosed: (id) => this.#isClosed(id),
+        underWay: (of, by) => void this.#underWay.set(of, (this.#underWay.get(of) ?? 0) + by),
+      }),
       settings,
       allowForgetfulStore: false,
       log: () => undefined,
     });
-    this.#alive.set(process, { worker, consumer: null, pulse: name });
     worker.start().catch((error: unknown) => {
-      this.#trace(`${name} could not start: ${String(error)}`);
+      this.#trace(`${process.name} could not start: ${String(error)}`);
       process.kill("start");
     });
   }
 
-  #parts(process: SimProcess, name: string): Parameters<typeof engineWorker>[0] {
+  #parts(process: Mortal): Parameters<typeof engineWorker>[0] {
     return {
       ports: {
         store: this.#storeOf(process),
         wakeUps: process.wakeUps(this.#queue.wakeUps),
         clock: process.clock,
-        ids: process.ids(),
-        facts: { emit: (fact) => this.#emit(name, fact) },
+        ids: idsOf(this.#random),
+        facts: { emit: (fact) => this.#emit(process.name, fact) },
       },
-      consumers: (wanted) => {
-        const consumer = this.#queue.consumers({
-          ...wanted,
-          onWake: (run) => process.outside("job", () => wanted.onWake(run)),
-        });
-        const mine = this.#alive.get(process);
-        if (mine !== undefined) mine.consumer = consumer;
-        return consumer;
-      },
+      consumers: (wanted) => this.#consumerOf(process, wanted),
       pulse: (onOpen) => {
-        onOpen({ serverId: "sim", pulse: name });
+        onOpen({ serverId: "sim", pulse: process.name });
         return { close: () => undefined };
       },
     };
   }
 
-  #emit(name: string, fact: Fact): void {
-    this.#onFact?.(fact);
-    if (this.#isTraced) this.#trace(`${this.#at()} ${name} ${JSON.stringify(fact)}`);
+  #consumerOf(process: Mortal, wanted: ConsumerOptions): Consumer {
+    const touch = { kind: "job", what: "job", asked: [] } as const;
+    const onWake = (run: RunRef) =>
+      process.cross(
+        touch,
+        () => wanted.onWake(run),
+        () => this.#wakeAnother(process, run),
+      );
+    const consumer = this.#queue.consumers({ ...wanted, onWake });
+    const mine = this.#alive.get(process);
+    if (mine !== undefined) Object.assign(mine, { consumer, onWake: wanted.onWake });
+    return consumer;
   }
 
-  #buried(process: SimProcess, where: string): void {
-    this.#trace(`${this.#at()} ${process.name} dies ${where}`);
+  /** A job is handed to another worker as well, whatever the queue thinks of it. */
+  #wakeAnother(than: Mortal, run: RunRef): void {
+    const another = [...this.#alive.values()].find(({ process }) => process !== than);
+    void another?.onWake?.(run);
+  }
+
+  #emit(name: string, fact: Fact): void {
+    this.#options.onFact?.(fact);
+    if (this.#options.trace !== undefined) this.#trace(`${name} ${JSON.stringify(fact)}`);
+  }
+
+  #buried(process: Mortal, where: string): void {
+    this.#trace(`${process.name} dies ${where}`);
     this.#deaths[where] = (this.#deaths[where] ?? 0) + 1;
-    const mine = this.#alive.get(process);
+    if ((this.#underWay.get(process) ?? 0) > 0 && !/(action|undo|probe) /.test(where)) this.#points.hit("P07");
+    const { consumer = null } = this.#alive.get(process) ?? {};
     this.#alive.delete(process);
-    const { consumer } = mine ?? { consumer: null };
-    if (consumer !== null) this.#clock.after(200, () => this.#queue.crash(consumer));
+    if (consumer !== null) this.#clock.after(stalledMs, () => this.#queue.crash(consumer));
     this.#clock.after(respawnMs, () => this.#spawn());
   }
 
   #pulseLives(pulse: string): boolean {
-    return [...this.#alive.values()].some((each) => each.pulse === pulse);
+    return [...this.#alive.keys()].some(({ name }) => name === pulse);
+  }
+
+  /** Until nobody wants anything any more and every run is at its end or waits for somebody. */
+  async #haveFaults(): Promise<void> {
+    const start = this.#clock.monotonicMs();
+    for (let spent = 0; spent < faultPhaseMs; spent = this.#clock.monotonicMs() - start) {
+      await this.#clock.advance(lookMs);
+      if (spent >= busyMs && this.#model.runs().every(isAtRest)) return;
+    }
   }
 
   #quiet(): void {
     this.#faulty = false;
     this.#world.clearFaults();
     for (const held of this.#world.held()) held.drop();
-    for (const process of this.#alive.keys()) process.calm();
-    this.#onQuiet();
-    this.#trace(`${this.#at()} quiet`);
-  }
-
-  // ---- the outside
-
-  #services(process: SimProcess): SimServices {
-    const ask = async (
-      call: () => Promise<{ readonly kind: string; readonly status?: number; readonly body?: unknown }>,
-    ): Promise<never> => {
-      const reply = await process.outside("outside call", call);
-      if (reply.kind === "reset") throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
-      if (reply.status !== undefined && reply.status >= 400)
-        throw Object.assign(new Error(`status ${reply.status}`), { status: reply.status });
-      return reply.body as never;
-    };
-    const request = (service: Service | `undo-${Service}`, args: Readonly<Record<string, string>>, id: string) => ({
-      service,
-      action: "do",
-      operationId: id,
-      args,
-      profile: worldServices[service],
-    });
-    return {
-      call: (service, args, o) =>
-        ask(() => this.#world.call(request(service, args, o.operationId), { signal: o.signal })),
-      undo: (service, args, o) =>
-        this.#isClosed(o.operationId)
-          ? Promise.reject(fail("nothing is taken back today"))
-          : ask(() => this.#world.call(request(`undo-${service}`, args, o.operationId), { signal: o.signal })),
-      find: async (service, o) => {
-        const { args, ...query } = request(service, {}, o.operationId);
-        const answer: { found?: boolean; result?: { ref: string } } = await ask(() =>
-          this.#world.query(query, { signal: o.signal }),
-        );
-        return answer.found === true ? answer.result : undefined;
-      },
-    };
+    for (const { fortune } of [...this.#alive.values(), this.#client]) fortune.calm();
+    this.#trace("quiet");
   }
 
   /** Some undoings are refused as long as faults last: each from its first call on, so that to say "nothing is left" is true. */
@@ -348,61 +386,11 @@ class Simulation {
     return isClosed;
   }
 
-  #scriptWorldFaults(): void {
-    for (let n = 0; n < this.#drawn.worldFaults; n += 1) {
-      const service = this.#random.pick(Object.keys(worldServices));
-      const kind = this.#random.pick([
-        "apply-then-hang",
-        "hang-before-apply",
-        "apply-then-500",
-        "reset-before-apply",
-        "reset-after-apply",
-      ] as const);
-      this.#world.fault({
-        service,
-        action: "do",
-        kind,
-        times: this.#random.between(1, 3),
-        fromArrival: this.#random.between(1, 4),
-      });
-    }
-    if (this.#random.chance(0.4)) this.#scriptSlowness();
-    if (!this.#random.chance(0.3)) return;
-    const service = this.#random.pick(["charge", "pick"]);
-    this.#world.fault({
-      service,
-      action: "do",
-      kind: "500-then-apply-later",
-      afterMs: this.#random.between(10, 2_500),
-      times: 1,
-    });
-  }
-
-  #scriptSlowness(): void {
-    const service = this.#random.pick(slowServices);
-    const [ms, times] = [this.#random.between(500, 2_500), this.#random.between(1, 4)];
-    this.#world.fault({ service, action: "do", kind: "slow", ms, times });
-  }
-
-  /** What the store says of the row at the moment its call arrives outside. */
-  async #witness({ operationId: id, args }: WorldArrival): Promise<unknown> {
-    const [, tenant, run] = id.split("/");
-    const rows = await this.#store.ledger({ tenant: tenant ?? "", id: run ?? "" });
-    const ref = { tenant: tenant ?? "", id: run ?? "" };
-    for (const row of rows) {
-      if (operationId(namespace, ref, row) === id)
-        return { intent: row.call.firstSentRevision !== null, approval: approvalOf(row, args) };
-      if (operationId(namespace, ref, row, "undo") === id)
-        return { intent: (row.undo?.call?.firstSentRevision ?? null) !== null };
-    }
-    return { intent: false };
-  }
-
   // ---- the client
 
   #startLater(n: number): void {
     const saga = this.#random.pick(this.#sagas);
-    const run = { tenant: "t", id: `r${n}` };
+    const run = { tenant, id: `r${n}` };
     const input = { id: run.id, refuse: this.#random.chance(0.35) };
     this.#clock.after(this.#random.between(0, 3_000), () => void this.#start(saga, run, input));
     if (saga.spec.name === "wait" && this.#random.chance(0.7)) {
@@ -413,9 +401,9 @@ class Simulation {
 
   /** While faults last: runs are undone, before their end or after it, and are sent what they cannot take. */
   #meddleLater(): void {
-    for (let n = 0; n < this.#drawn.runs; n += 1) {
-      const run = { tenant: "t", id: `r${n}` };
-      const at = this.#whim.between(1_000, faultPhaseMs - 10_000);
+    for (let n = 0; n < this.#runCount; n += 1) {
+      const run = { tenant, id: `r${n}` };
+      const at = this.#whim.between(1_000, busyMs);
       if (this.#whim.chance(0.4)) this.#clock.after(at, () => void this.#undo(run));
       if (this.#whim.chance(0.4)) this.#clock.after(this.#whim.between(1_000, 15_000), () => void this.#provoke(run));
     }
@@ -431,20 +419,36 @@ class Simulation {
   }
 
   async #start(saga: Saga, run: RunRef, input: { readonly id: string; readonly refuse: boolean }): Promise<void> {
-    const now = epochMs + this.#clock.monotonicMs();
+    const now = this.#now();
     const hash = hashOf(structureOf(saga));
     const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority: 0, now, startAt: now });
     const command = { ...first, memberships: listingsOf(first.record), commandId: this.#random.id() };
-    const answer = await this.#store.create(command);
-    this.#client.push({ op: "start", run, outcome: answer.answer === "OK" ? "ok" : "fail" });
-    const isAdded = !this.#random.chance(0.3);
-    if (answer.answer === "OK" && answer.wake !== null && isAdded) await this.#queue.wakeUps.wake([answer.wake]);
+    const answer = await this.#asked((store) => store.create(command));
+    const isThere = answer?.answer === "OK" || answer?.answer === "EXISTS";
+    this.#events.push({ op: "start", run, outcome: answer === null ? "info" : isThere ? "ok" : "fail" });
+    if (answer?.answer !== "OK" || answer.wake === null) return;
+    // Or it dies before it has sent it.
+    if (this.#random.chance(0.3)) this.#points.hit("P01");
+    else await this.#queue.wakeUps.wake([answer.wake]);
   }
 
   async #send(run: RunRef, slot: string, by: string, body: Parameters<Store["send"]>[0]["body"]): Promise<void> {
-    const answer = await this.#store.send({ run, slot, commandId: this.#random.id(), by, body });
-    this.#trace(`${this.#at()} ${slot} to ${run.id}: ${answer.answer}`);
-    if (answer.answer === "OK" && answer.wake !== null) await this.#queue.wakeUps.wake([answer.wake]);
+    const command = { run, slot, commandId: this.#random.id(), by, body };
+    const answer = await this.#asked((store) => store.send(command));
+    this.#trace(`${slot} to ${run.id}: ${answer?.answer}`);
+    if (answer?.answer === "OK" && answer.wake !== null) await this.#queue.wakeUps.wake([answer.wake]);
+  }
+
+  /** The same request again, until it is answered; `null`: it never was. */
+  async #asked<Answer>(ask: (store: Store) => Promise<Answer>): Promise<Answer | null> {
+    for (let tried = 0; tried < tries; tried += 1) {
+      try {
+        return await ask(this.#client.process.store(this.#store));
+      } catch (error) {
+        if (!(error instanceof RepriseError)) throw error;
+      }
+    }
+    return null;
   }
 
   async #signal(run: RunRef): Promise<void> {
@@ -455,7 +459,7 @@ class Simulation {
     await this.#send(run, "cancel", "client", { type: "cancel", mode: "compensate", reason: "changed my mind" });
   }
 
-  // ---- the operator, who can see the world
+  // ---- the operator
 
   async #comeToRest(): Promise<readonly string[]> {
     const limit = this.#clock.monotonicMs() + (this.#people === null ? quietPhaseMs : longQuietMs);
@@ -477,7 +481,7 @@ class Simulation {
   }
 
   async #runs(): Promise<readonly Run[]> {
-    const started = this.#history().filter((event) => event.op === "start" && event.outcome === "ok");
+    const started = this.#history().filter((event) => event.op === "start" && event.outcome !== "fail");
     const refs = new Map(started.map(({ run }) => [run.id, run]));
     const runs = await Promise.all([...refs.values()].map((run) => this.#withChildren(run)));
     return runs.flat();
@@ -501,7 +505,7 @@ class Simulation {
   /** Some of the runs that have ended are undone; `false`: none. */
   async #undoSome(): Promise<boolean> {
     const some = (await this.#runs()).filter(({ record }) => record.parent === null && this.#whim.chance(0.25));
-    for (const { record } of some) await this.#undo({ tenant: record.tenant, id: record.id });
+    for (const { record } of some) await this.#undo({ tenant, id: record.id });
     await this.#clock.advance(1_000);
     return some.length > 0;
   }
@@ -513,92 +517,55 @@ class Simulation {
 
   async #help({ record, rows }: Run): Promise<void> {
     const { review } = record;
-    const run = { tenant: record.tenant, id: record.id };
+    const run = { tenant, id: record.id };
     if (this.#people !== null && review === null) return await this.#people.attend(record);
     if (record.status === "waiting") return await this.#signal(run);
-    if (review === null) return;
-    const verb = this.#answer(run, record, rows);
-    if (verb === null) return;
-    this.#trace(`${this.#at()} operator on ${run.id}: ${review.reason} ${JSON.stringify(verb)}`);
+    const verb = this.#operator.answer({ record, rows });
+    if (review === null || verb === null) return;
+    this.#trace(`operator on ${run.id}: ${review.reason} ${JSON.stringify(verb)}`);
     await this.#send(run, `review:${review.n}`, "operator", { type: "verb", verb });
   }
 
-  #answer(run: RunRef, record: Run["record"], rows: Run["rows"]): VerbCommand | null {
-    const { review } = record;
-    if (review === null) return null;
-    const row = review.seq === null ? undefined : rows[review.seq - 1];
-    const can = (verb: VerbCommand["verb"]): boolean => review.verbs.includes(verb);
-    if (can("raise")) return this.#raised(review);
-    if (review.reason === "approval_expired" && this.#whim.chance(0.5)) return nobodyDecides;
-    if (can("compensate") && this.#whim.chance(0.2)) {
-      const to = record.savepoints[review.n % Math.max(1, record.savepoints.length)];
-      if (to === undefined) return { verb: "compensate", reason: "not worth an answer" };
-      // Told by the number alone, so that a seed draws what it drew before there were savepoints.
-      return { verb: "rewind", to: to.state, reason: "once more", despite: review.n % 3 !== 0 };
-    }
-    if (can("discard") && this.#whim.chance(0.6)) return { verb: "discard", reason: "nobody needs it" };
-    if (this.#whim.chance(0.1)) return { verb: "close", reason: "enough of it" };
-    if (can("skip") && this.#whim.chance(0.2)) return { verb: "skip", reason: "by hand" };
-    if (review.side === "undo" && can("retry") && this.#whim.chance(0.5)) {
-      return { verb: "retry", input: { id: "another" }, reason: "with what it needs" };
-    }
-    if (row === undefined || review.side === null || row.kind === "child")
-      return can("retry") && this.#whim.chance(0.7)
-        ? { verb: "retry", input: undefined, reason: "again" }
-        : { verb: "close", reason: "no way on" };
-    if (review.reason === "late_result") return { verb: "retry", input: undefined, reason: "undo it" };
-    const call = review.side === "action" ? row.call : row.undo?.call;
-    if (call?.state === "unknown" || review.reason === "unknown_outcome") {
-      if (!can("resolve")) return { verb: "close", reason: "no way on" };
-      const id = operationId(namespace, run, row, review.side);
-      const effect = this.#world.effects().find((each) => each.operationId === id);
-      const output = { ref: effect?.ref ?? "none" };
-      return {
-        verb: "resolve",
-        as: effect === undefined ? "absent" : "happened",
-        output,
-        reference: effect?.ref ?? null,
-        evidence: "the world says so",
-      };
-    }
-    return can("retry") ? { verb: "retry", input: undefined, reason: "again" } : { verb: "close", reason: "no way on" };
+  // ---- time
+
+  #now(): number {
+    return epochMs + this.#clock.monotonicMs();
   }
 
-  #raised({ evidence }: Review): VerbCommand {
-    const { budget, used } = evidence as { readonly budget: string; readonly used: number };
-    return { verb: "raise", budget, to: used + this.#whim.between(1, 3), reason: "it is worth it" };
+  #trace(line: string): void {
+    this.#options.trace?.(`${String(this.#clock.monotonicMs() - 1_000_000).padStart(7)} ${line}`);
   }
+}
 
-  #at(): string {
-    return String(this.#clock.monotonicMs() - 1_000_000).padStart(7);
-  }
+function sagasOf({ seed, town, parenting, sharing }: SeedOptions): readonly Saga[] {
+  if (town === true) return townOf(seed % towns);
+  if (parenting === true) return parentSagas;
+  return sharing === true ? sharedSagas : simSagas;
+}
+
+const built = new Map<number, readonly Saga[]>();
+
+function townOf(n: number): readonly Saga[] {
+  const town = built.get(n) ?? townSagas(new Random(n + 2));
+  built.set(n, town);
+  return town;
+}
+
+function strictnessOf(sagas: readonly Saga[], { saga }: RunRecord): boolean {
+  const known = withChildren(sagas).find(({ name }) => name === saga);
+  return known?.spec.unwind !== "parallel-regions";
+}
+
+function idsOf(random: Random) {
+  return { next: () => random.id(), random: () => random.next() };
+}
+
+/** It goes on only when somebody says something. */
+function isAtRest({ endedAt, status, waitingFor, timers }: RunRecord): boolean {
+  if (endedAt !== null || status === "needs_review") return true;
+  return status === "waiting" && timers.length === 0 && (waitingFor === "event" || waitingFor === "approval");
 }
 
 function openRows({ record, rows }: Run): unknown {
   return rows.filter((row) => record.open.includes(row.seq)).map(({ seq, call, undo }) => ({ seq, call, undo }));
 }
-
-const nobodyDecides = {
-  verb: "resolve",
-  as: "absent",
-  output: null,
-  reference: null,
-  evidence: "nobody has decided",
-} as const;
-
-function approvalOf({ step, approval }: Row, args: WorldArrival["args"]): SawApproval | null {
-  return approval === null ? null : { state: approval.state, isShown: shownOf(step, args as Json) === approval.shown };
-}
-
-const slowServices = ["reserve", "charge", "pick", "letter"] as const;
-
-const worldServices = {
-  reserve: { effect: "idempotent" },
-  charge: { effect: "keyed", query: true },
-  pick: { effect: "once", query: true },
-  letter: { effect: "once" },
-  "undo-reserve": { effect: "keyed", direction: "undo" },
-  "undo-charge": { effect: "keyed", direction: "undo" },
-  "undo-pick": { effect: "keyed", direction: "undo" },
-  "undo-letter": { effect: "keyed", direction: "undo" },
-} as const;

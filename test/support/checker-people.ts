@@ -71,7 +71,9 @@ function checkAcknowledged(book: Book, taken: readonly SaidOn[], say: Complain):
     .flatMap((entry) => entry.taken)
     .flatMap((each) => (each.what === "unconsumed" ? [each.slot] : []));
   for (const { seq, n, by, is, isAlone } of taken) {
-    const isRecorded = wordsOn(book, seq).some((word) => word.by === by);
+    // Of a run whose log a store has forgotten, the row that came back says it.
+    const votes = book.rows.find((row) => row.seq === seq)?.approval?.votes ?? [];
+    const isRecorded = [...wordsOn(book, seq), ...votes].some((word) => word.by === by);
     const isUnread = lost.some((slot) => slot.startsWith(`approval:${seq}.${n}`));
     if (!isRecorded && !isUnread)
       say("A2", `${by} was told that ${is} on ${seq}.${n} is taken, and it is not on record`);

@@ -149,7 +149,8 @@ function checkLog({ record, rows, log, saga }: Book, say: Complain): void {
   if (log.length !== record.revision - record.logFrom + 1)
     say("I4", `the log has ${log.length} entries from ${record.logFrom} on, the revision is ${record.revision}`);
   if (log.at(-1)?.digest !== record.logDigest) say("I4", "the newest digest is not the record's");
-  if (saga !== undefined) {
+  // What a store had forgotten, and was told by whoever remembered, does not follow from what it knew.
+  if (saga !== undefined && !wasRestored(log)) {
     const steps = foldLog(machineOf(saga), { record, rows }, log);
     const last = steps.at(-1);
     if (last !== undefined && last.problem !== null) say("I4", `revision ${last.revision}: ${last.problem}`);
@@ -221,7 +222,13 @@ function checkOutcome(row: Row, side: string, call: Row["call"], effects: number
   if (call.state === "not_applied" && effects > 0) say("I3", `${id} (${side}) is not applied, the world saw it`);
 }
 
+function wasRestored(log: readonly LogEntry[]): boolean {
+  return log.some((entry) => entry.taken.some((taken) => taken.what === "restored"));
+}
+
 function grantsOf({ log }: Book, row: Row, side: "action" | "undo"): number {
+  // Grants that the store has forgotten are known by the row that came back.
+  if (wasRestored(log)) return (side === "action" ? row.call : row.undo?.call)?.send ?? 0;
   const all = log.flatMap((entry) => entry.taken);
   if (side === "undo") return all.filter((t) => t.what === "undo" && t.seq === row.seq && t.state === "sent").length;
   return all.filter((t) => (t.what === "sent" || t.what === "offered") && t.seq === row.seq).length;
@@ -252,8 +259,10 @@ function checkUndone(w: Witnesses, book: Book, row: Row, all: ReadonlyMap<string
   if (undid > 0 && status === "completed" && !row.abandoned && !wasRewound)
     say("I7", `${row.step} was undone in a completed run`);
   const undoable = book.saga?.steps[row.step]?.compensation !== null;
+  // What can be undone is kept only where the machine has left it.
+  const isKept = row.undo?.state === "kept" && row.abandoned;
   const gone = (status === "failed" || status === "cancelled") && rollback === "complete";
-  if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && row.undo?.state !== "kept") {
+  if (gone && undoable && did > 0 && row.call.effect !== "none" && !isAnswered && !isKept) {
     say("I7", `${row.step} happened and was not undone`);
   }
 }

@@ -10,7 +10,7 @@ import { build } from "vite";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(root, "node_modules/.cache/reprise-fault");
-const sources = ["src", "test/fault", "test/support"];
+const sources = ["src", "test/chaos", "test/fault", "test/support"];
 const conditions = ["source", "node", "import", "default"];
 const keptMs = 60 * 60_000;
 
@@ -28,6 +28,7 @@ export async function builtChildren<Name extends string>(children: Children<Name
 async function buildInto(directory: string, children: Children): Promise<void> {
   await forgetOld();
   const draft = `${directory}.${process.pid}`;
+  const mode = process.env["NODE_ENV"];
   await build({
     configFile: false,
     logLevel: "warn",
@@ -42,6 +43,8 @@ async function buildInto(directory: string, children: Children): Promise<void> {
       rollupOptions: { input: { ...children }, output: { entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } },
     },
   });
+  // Vite has made it `production`, where there is none, and so it would be for whoever is started from here.
+  if (mode === undefined) delete process.env["NODE_ENV"];
   // The store reads its scripts from beside the file it is in.
   await cp(join(root, "src/store/lua"), join(draft, "lua"), { recursive: true });
   await rename(draft, directory).catch(() => rm(draft, { recursive: true })); // somebody else was quicker

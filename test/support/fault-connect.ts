@@ -20,8 +20,9 @@ export function faultConnections(
   url: string,
   namespace: string,
   commandTimeoutMs = settings.commandTimeoutMs,
+  say: (line: string) => void = console.error,
 ): FaultConnections {
-  const onTrouble = (where: string, error: unknown) => console.error(`${namespace}: ${where}: ${String(error)}`);
+  const onTrouble = (where: string, error: unknown) => say(`${namespace}: ${where}: ${String(error)}`);
   const connections = redisConnections({ url, commandTimeoutMs });
   const store = redisStore({ connections, namespace, settleMs: settings.leaseMs });
   const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });

@@ -131,19 +131,28 @@ export const settings: Settings = {
   maxPayloadBytes: 65_536,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
   artifactThresholdBytes: 32_000,
   maxReplays: 10,
 };
 
 /** Counts how often each point is passed, and carries the plan out. */
 export class Gate {
-  readonly #plan: Plan | null;
   readonly #file: string;
+  #plan: Plan | null;
   #passed = 0;
 
   constructor({ plan, hits }: Pick<Orders, "plan" | "hits">) {
     this.#plan = plan;
     this.#file = hits;
+  }
+
+  /** Another plan from now on, or none. */
+  arm(plan: Plan | null): void {
+    this.#plan = plan;
+    this.#passed = 0;
   }
 
   /** Never resolves at the place where the process is to die. */

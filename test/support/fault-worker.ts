@@ -11,17 +11,25 @@ export interface FaultWorkerOptions {
   readonly services: unknown;
   readonly concurrency: number;
   readonly settings: Settings;
+  /** `false` when left out. */
+  readonly allowForgetfulStore?: boolean;
   /** Gives some of its ports with faults wrapped around them. */
   readonly faults: (ports: FaultConnections) => Partial<FaultConnections>;
 }
 
 /** Stopping it closes its connections, too. */
-export function faultWorker({ redis, namespace, faults, ...options }: FaultWorkerOptions): Worker {
+export function faultWorker({
+  redis,
+  namespace,
+  faults,
+  allowForgetfulStore = false,
+  ...options
+}: FaultWorkerOptions): Worker {
   const connections = faultConnections(redis, namespace);
   const { store, wakeUps, consumers, pulse, facts } = { ...connections, ...faults(connections) };
   const worker = engineWorker(
     { ports: { store, wakeUps, clock: systemClock, ids: systemIds(), facts }, consumers, pulse },
-    { ...options, namespace, pools: ["default"], queues: [], allowForgetfulStore: false, log: () => undefined },
+    { ...options, namespace, pools: ["default"], queues: [], allowForgetfulStore, log: () => undefined },
   );
   return {
     id: worker.id,

@@ -67,6 +67,7 @@ export const settings = {
   barrierMs: 1_500,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
 };
 
 export class Play {

@@ -171,6 +171,7 @@ export function aCommit(before: RunRecord, { record, taken, log, ...patch }: Com
     leave: left.filter((listing) => !joined.includes(listing)),
     join: joined.filter((listing) => !left.includes(listing)),
     openSlots: [],
+    keepUntil: null,
     now: 0,
     due: null,
     release: false,

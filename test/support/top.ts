@@ -4,7 +4,6 @@ import { setTimeout as pass } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Fact } from "../../src/core/index.ts";
 import {
-  type Artifacts,
   type Client,
   type CreateClientOptions,
   type CreateWorkerOptions,
@@ -31,7 +30,7 @@ export interface Place {
   readonly redis: string;
   readonly shards: number;
   /** Where large values are kept, if not in Redis. */
-  readonly artifacts?: Artifacts | undefined;
+  readonly artifacts?: CreateClientOptions["artifacts"];
   /** What is given to a worker to do at once is divided among so many; one, unless it is a cluster. */
   readonly lanes?: number | undefined;
 }

@@ -24,11 +24,11 @@ interface Service {
   cap_drop?: string[];
 }
 
-const compose = parse(read("docker-compose.yml")) as {
-  services: { redis: Service; world: Service; worker: Service };
+const compose = parse(read("docker-compose.yml"), { merge: true }) as {
+  services: { redis: Service; world: Service; worker: Service; supervisor: Service };
   volumes: Record<string, unknown>;
 };
-const { redis, world, worker } = compose.services;
+const { redis, world, worker, supervisor } = compose.services;
 
 /** One Dockerfile instruction: its name and everything after it. */
 interface Instruction {
@@ -90,6 +90,14 @@ describe("docker-compose.yml", () => {
   test("a worker gets SIGTERM through an init process and two minutes to finish its calls", () => {
     expect(worker.init).toBe(true);
     expect(worker.stop_grace_period).toBe("120s");
+  });
+
+  test("the supervisor is one more process of the same image, beside a healthy Redis", () => {
+    expect(supervisor.image).toBe(worker.image);
+    expect(supervisor.environment!["REDIS_URL"]).toBe(worker.environment!["REDIS_URL"]);
+    expect(supervisor.depends_on).toEqual({ redis: { condition: "service_healthy" } });
+    expect(supervisor).toMatchObject({ init: true, read_only: true, cap_drop: ["ALL"] });
+    expect(supervisor.healthcheck).toEqual(worker.healthcheck);
   });
 
   test("a worker has one address of Redis, the service beside it, writes to no disk and needs no capability", () => {

@@ -128,3 +128,13 @@ describe("a log that was changed", () => {
     expect(problemWith(play, at("told"), [told, event])).toMatch(/^the machine refuses it \(/);
   });
 });
+
+test("what was masked since is folded by what it leads to alone", () => {
+  const play = new Play(waiting);
+  play.event("GO", { n: 7 });
+  const log = play.log.map((entry) => ({ ...entry, digest: "" }));
+  expect(folded(play, log).at(-1)?.problem).toContain("its digest is");
+  const steps = foldLog(play.machine, play.run, log, { digests: false });
+  expect(steps.map(({ problem }) => problem)).toEqual(log.map(() => null));
+  expect(steps.at(-1)?.snapshot).toEqual(play.run.record.snapshot);
+});

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { log, setup } from "xstate";
 import { z } from "zod";
-import { registrationOf, structureChanges } from "../../src/core/index.ts";
+import { outlineOf, registrationOf, structureChanges } from "../../src/core/index.ts";
 import { type Saga, saga, step } from "../../src/saga/index.ts";
 
 interface Parts {
@@ -138,4 +138,33 @@ test("schemas are told whatever the order in which they are written, and not whe
   const mine = registrationOf(order(one));
   expect(structureChanges({ ...mine, schemas: "" }, mine)).toEqual([]);
   expect(structureChanges(mine, { ...mine, schemas: "{}" })).toEqual([]);
+});
+
+test("an outline has every state and every transition that does something, in words", () => {
+  const forked = [{ target: "gift", guard: "isRich", actions: "note" }, { target: "shipping" }];
+  const past = { type: "history" };
+  const states = {
+    paying: { ...paying, invoke: { ...paying.invoke, onDone: forked } },
+    gift: { initial: "a", states: { a: { on: { PAID: {} } }, past }, on: { PAID: "shipping" } },
+    shipping,
+    done,
+    failed,
+  };
+  const outline = outlineOf(registrationOf(order({ states })).structure);
+  expect(outline.states.map((id) => id.replace("order", ""))).toEqual([
+    "",
+    ".paying",
+    ".gift",
+    ".gift.a",
+    ".shipping",
+    ".done",
+    ".failed",
+  ]);
+  expect(outline.transitions.map(({ source, nth, text }) => `${source} ${nth} ${text}`)).toEqual([
+    "order.paying 0 when charge is done: to order.gift if isRich doing note",
+    "order.paying 1 when charge is done: to order.shipping",
+    "order.paying 0 when charge fails: to order.failed",
+    "order.gift 0 on PAID: to order.shipping",
+    "order.shipping 0 when ship is done: to order.done",
+  ]);
 });

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 const planted: Readonly<Record<string, string>> = {
   "src/errors.ts": `import "./saga/index.ts";`,
   "src/config.ts": `import "./core/index.ts";`,
+  "src/project.ts": `import "./core/index.ts"; import "./config.ts";`,
   "src/index.ts": `export * from "./testing/index.ts";`,
   "src/orchestrator.ts": `import "./cli/index.ts";`,
   "src/saga/index.ts": `import "../core/index.ts";`,

@@ -250,3 +250,49 @@ describe("a machine ends", () => {
     expect(ends(busy, outcome("i")).state.status).toBe("active");
   });
 });
+
+describe("a trace", () => {
+  const asked = port(
+    {
+      initial: "a",
+      states: {
+        a: {
+          on: {
+            GO: [
+              { guard: () => false, target: "c" },
+              { target: "b", actions: raised({ type: "ON" }) },
+            ],
+          },
+        },
+        b: { always: { target: "c" } },
+        c: { on: { ON: "d", OFF: { actions: () => undefined } } },
+        d: { initial: "inner", states: { inner: {} } },
+      },
+    },
+    { events: ["GO", "OFF"] },
+  );
+  const { state } = good(asked.initial(view()));
+
+  test("has the transitions in their order, told apart by state, event and place, and the states on the way", () => {
+    expect(asked.trace({ state, event: external("GO") }, view())).toEqual({
+      transitions: [
+        { source: "m.a", event: "GO", nth: 1 },
+        { source: "m.b", event: "", nth: 0 },
+        { source: "m.c", event: "ON", nth: 0 },
+      ],
+      states: ["m.a", "m", "m.b", "m.c", "m.d", "m.d.inner"],
+    });
+  });
+
+  test("of the start has the states that are entered, of a defect what came before it", () => {
+    expect(asked.trace(null, view())).toEqual({ transitions: [], states: ["m", "m.a"] });
+    const ended = { ...state, status: "done" } as const;
+    expect(asked.trace({ state: ended, event: external("GO") }, view())).toEqual({ transitions: [], states: [] });
+  });
+
+  test("changes nothing of what follows", () => {
+    const before = asked.transition(state, external("GO"), view());
+    asked.trace({ state, event: external("GO") }, view());
+    expect(asked.transition(state, external("GO"), view())).toEqual(before);
+  });
+});

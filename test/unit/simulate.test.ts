@@ -73,6 +73,18 @@ describe("a run", () => {
     expect(await logOf(7)).not.toEqual(await logOf(8));
   });
 
+  test("rests with an event that came before any state takes it, and takes it then", async () => {
+    const early = saga("early", { version: 1, input: z.json(), events: { FIRST: z.object({}), LAST: z.object({}) } })
+      .waitFor("FIRST")
+      .waitFor("LAST")
+      .build();
+    const one = await run(early, { input: null });
+    await one.signal("LAST", {});
+    expect([one.status, one.waitingFor]).toEqual(["waiting", "event"]);
+    await one.signal("FIRST", {});
+    expect(one.status).toBe("completed");
+  });
+
   test("waits for its timer until time goes by, which takes none", async () => {
     const slow = saga("slow", { version: 1, input: z.json() })
       .wait("24h")

@@ -16,7 +16,10 @@ export function addDemoCommand(program: Command, end: (code: ExitCode) => void):
     .option("--verify <dir>", "start nothing: compare again what an earlier demo left in this directory")
     .option("--allow-forgetful-store", "also on a REDIS_URL that may forget acknowledged writes")
     .addHelpText("after", examples)
-    .action(async (options: DemoOptions) => {
+    .action(async (given: DemoOptions, command: Command) => {
+      // Flags of every command are read before those of this one.
+      const { json } = command.optsWithGlobals<{ readonly json?: true }>();
+      const options = json === undefined ? given : { ...given, json };
       // Loaded when it is wanted: client, queue and store are much to load for a sentence of help.
       const { runDemo } = await import("./run.ts");
       end(await runDemo(options));

@@ -39,16 +39,26 @@ export interface Stand {
   readonly timers: readonly StartTimer[];
 }
 
+export interface FoldOptions {
+  /** Are the digests compared? Not where values were masked since: they were made over the ones that were there. */
+  readonly digests?: boolean;
+}
+
 /**
  * The snapshots a log leads to, one an entry (of a run that has moved to another version, from that one on). After the first
  * problem nothing more is said.
  */
-export function foldLog(machine: Machine, run: Folded, log: readonly LogEntry[]): readonly Step[] {
+export function foldLog(
+  machine: Machine,
+  run: Folded,
+  log: readonly LogEntry[],
+  { digests = true }: FoldOptions = {},
+): readonly Step[] {
   if (missesValues(run)) {
     const nothing = { snapshot: null, asked: 0, waits: [], timers: [], problem: "values of the run are missing" };
     return log.slice(0, 1).map(({ revision }) => ({ revision, ...nothing }));
   }
-  const replay = new Replay(machine, run);
+  const replay = new Replay(machine, run, digests);
   return [...replay.through(log)].map(({ step }) => step);
 }
 
@@ -59,7 +69,7 @@ export function standBefore(
   log: readonly LogEntry[],
   seq: number,
 ): Stand | { readonly problem: string } {
-  const replay = new Replay(machine, run);
+  const replay = new Replay(machine, run, true);
   for (const { step, asked } of replay.through(log)) {
     if (step.problem !== null) return { problem: `revision ${step.revision}: ${step.problem}` };
     if (replay.given >= seq)
@@ -94,6 +104,7 @@ interface Line {
 class Replay {
   readonly #machine: Machine;
   readonly #run: Folded;
+  readonly #digests: boolean;
   readonly #lines: Line[] = [];
   readonly #waits = new Set<number>();
   /** Where it has stood. */
@@ -105,9 +116,10 @@ class Replay {
   /** Are the places where it stood before the log begins unknown? */
   #isCut = false;
 
-  constructor(machine: Machine, run: Folded) {
+  constructor(machine: Machine, run: Folded, digests: boolean) {
     this.#machine = machine;
     this.#run = run;
+    this.#digests = digests;
     const { replayOf } = run.record;
     if (replayOf?.mode === "fork") this.#startAt(replayOf.start);
   }
@@ -156,7 +168,8 @@ class Replay {
       const gap = base === null && at === 0 && entry.revision > 1 ? "the log before it is missing" : null;
       const broken =
         from > 0 && at === 0 && log[from - 1]?.digest !== digest ? "it does not follow the entry before" : null;
-      const problem = gap ?? broken ?? this.#take(entry.taken) ?? digestProblem(digest, entry, this.snapshot);
+      const unlike = () => (this.#digests ? digestProblem(digest, entry, this.snapshot) : null);
+      const problem = gap ?? broken ?? this.#take(entry.taken) ?? unlike();
       const { revision } = entry;
       yield { step: { revision, snapshot: this.snapshot, problem }, asked: this.#lines.length };
       if (problem !== null) return;

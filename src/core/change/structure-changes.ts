@@ -136,6 +136,43 @@ function saysOf({ targets = [], guard, actions = [], reenter }: Transition): str
   return `${to}${guarded}${acting}${reenter === true ? " anew" : ""}`;
 }
 
+/** A transition of a structure, as a place in it: of which state, on what, the how-manieth (from 0) of those. */
+export interface TransitionWords {
+  readonly source: string;
+  readonly event: string;
+  readonly nth: number;
+  /** `when charge fails: to m.refused if tooMuch`. */
+  readonly text: string;
+}
+
+/** The states and transitions of a structure, in words. What does nothing (it keeps an event from the states around) is none. */
+export function outlineOf(structure: string): {
+  readonly states: readonly string[];
+  readonly transitions: readonly TransitionWords[];
+} {
+  // The text is of `structureOf`, here or in another process.
+  const { root } = JSON.parse(structure) as Structure;
+  const nodes = nodesFrom(root);
+  return {
+    states: nodes.flatMap(({ id, type }) => (type === "history" ? [] : [id])),
+    transitions: nodes.flatMap(transitionsIn),
+  };
+}
+
+function nodesFrom(node: Node): readonly Node[] {
+  return [node, ...(node.states ?? []).flatMap(nodesFrom)];
+}
+
+function transitionsIn({ id, invoke = [], transitions = [] }: Node): readonly TransitionWords[] {
+  const steps = new Map(invoke.map((each) => [each.id, each.step]));
+  return transitions.flatMap((each, at) => {
+    if (each.targets === undefined && each.actions === undefined) return [];
+    const { event } = each;
+    const nth = transitions.slice(0, at).filter((other) => other.event === event).length;
+    return [{ source: id, event, nth, text: `${whenOf(event, id, steps)}: ${saysOf(each)}` }];
+  });
+}
+
 /** What an event of XState's means. */
 function whenOf(event: string, state: string, steps: ReadonlyMap<string, string>): string {
   if (event === "") return "always";

@@ -15,6 +15,7 @@ import type { Machine, MachineEvent, MachineState, MachineView, Standing, Turn }
 import { doesSomething, endOf, isSavepoint } from "./reading.ts";
 import { standingOf } from "./standing.ts";
 import { type Before, contextOf, restore, skeletonOf, store, wordsOf } from "./state.ts";
+import { traced } from "./trace.ts";
 
 const machines = new WeakMap<SagaSpec, Machine>();
 
@@ -32,6 +33,10 @@ export function machineOf(saga: SagaSpec): Machine {
     savepoints: hasSavepoints(blueprint) ? (state) => savepoints(blueprint, state) : () => [],
     standing: (state, view) => standing(blueprint, state, view),
     blocked: (state) => blocked(blueprint, state),
+    trace: (asked, view) =>
+      traced(blueprint, () =>
+        asked === null ? initial(blueprint, view) : transition(blueprint, asked.state, asked.event, view),
+      ),
   };
   machines.set(saga, machine);
   return machine;

@@ -85,6 +85,19 @@ export interface Standing {
   readonly unsettled: string | null;
 }
 
+/** One of a machine's transitions: the `nth` (from 0) of a state for one event (`""`: none, it is an `always`). */
+export interface TakenTransition {
+  readonly source: string;
+  readonly event: string;
+  readonly nth: number;
+}
+
+/** What a machine goes through in one turn, transient states included; states by their ids. */
+export interface Trace {
+  readonly transitions: readonly TakenTransition[];
+  readonly states: readonly string[];
+}
+
 /** The pure functions over one saga's machine. */
 export interface Machine {
   readonly saga: SagaSpec;
@@ -100,4 +113,6 @@ export interface Machine {
   standing(state: MachineState, view: MachineView): Standing | string;
   /** A stored state that today's machine cannot hold any more: why. `null`: it restores. */
   blocked(state: MachineState): string | null;
+  /** What `transition` (without what is asked: `initial`) goes through. */
+  trace(asked: { readonly state: MachineState; readonly event: MachineEvent } | null, view: MachineView): Trace;
 }

@@ -7,6 +7,7 @@ import { childInWords } from "../company/child-run.ts";
 import { callOf, waitsForChild } from "../rows.ts";
 import type { Call, Row, RunRecord } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
+import { type LastAct, lastAct, type StoppedAt, stoppedAt } from "./answers.ts";
 import { type CallVerdict, type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
 
 /** What is known of a call that was sent. */
@@ -19,8 +20,11 @@ export interface Attempt extends CallVerdict {
 export interface Explanation {
   /** Where it stopped, or what it is doing. */
   readonly where: { readonly status: RunRecord["status"]; readonly state: Json; readonly text: string };
+  readonly stoppedAt: StoppedAt;
   /** Every call that was sent, actions and compensations, oldest row first. */
   readonly attempted: readonly Attempt[];
+  /** The newest call that may have changed something outside; `null`: none was sent. */
+  readonly lastAct: LastAct | null;
   readonly verdict: RunVerdict;
   /** The three answers, a paragraph each. */
   readonly text: string;
@@ -37,7 +41,8 @@ export function explain(judged: Judged): Explanation {
     `Attempted: ${attempted.length === 0 ? "nothing was sent" : attempted.map(attemptInWords).join("; ")}.`,
     `Safe now: ${safeInWords(verdict)}.`,
   ];
-  return { where, attempted, verdict, text: paragraphs.join("\n") };
+  const answers = { where, stoppedAt: stoppedAt(judged), attempted, lastAct: lastAct(judged, attempted) };
+  return { ...answers, verdict, text: paragraphs.join("\n") };
 }
 
 function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {

@@ -1,6 +1,6 @@
 -- Purpose: one worker gets the right to advance a run for a while, and everything it needs to know of it.
 -- KEYS: 1 run 2 due 3 clock 4 queued 5 ledger 6 inbox 7 permits 8 held 9 owners 10 suspects 11 record 12 unreadable
--- ARGV: 1 member 2 owner 3 token 4 leaseMs
+-- ARGV: 1 member 2 owner 3 token 4 leaseMs 5 also one that has ended (1) or not (0)
 -- Answers: OK now fence record revision status pool priority taken-from suspect rows inbox permits
 --          | HELD now until | ENDED now | ABSENT now
 -- Invariant: the fence and the wake number grow with each new holder; the same token again is answered the same.
@@ -13,7 +13,7 @@ local f = call('HMGET', run, 'v', 's', 't', 'u', 'o', 'm', 'd', 'k', 'p', 'z')
 local revision, status, holder = f[1], f[2], f[3]
 if not revision then return { 'ABSENT', now } end
 if holder and holder ~= token and tonumber(f[4]) > now then return { 'HELD', now, f[4] } end
-local reopened = not status:find('[cfx]')
+local reopened = ARGV[5] == '1' or not status:find('[cfx]')
 for _, slot in ipairs(reopened and {} or call('HKEYS', inbox)) do
   reopened = reopened or slot == 'undo' or slot:find('^undo:') or slot:find('^late:')
 end

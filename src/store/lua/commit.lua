@@ -2,7 +2,7 @@
 -- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined,
 --       and structures where a run joins one
 -- ARGV: 1 member 2 id 3 commit id 4 expects 5 fence 6 token 7 leaseMs 8 decided at 9 seen 10 flags (m must see, r release,
---       o outcome, s the last key is structures, l<n> the log keeps n entries) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
+--       o outcome, s the last key is structures, l<n> the log keeps n entries, e<ms> kept until) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
 --       then lists of strings, each after its length: rows (seq, row), and, where one of them is not empty, consumed
 --       slots, withdrawn (seq, send), settled, aborted, outputs (name, value)
 -- Answers: OK now slots-taken entries | DUP, INBOX now 0 entries | PERMITTED now permits | FENCED STALE CLOCK GAP now
@@ -16,7 +16,6 @@ for n = 1, 6 do
   at = at + #lists[n] + 1
 end
 local rows, consumed, withdrawn, settled, aborted, outputs = unpack(lists)
-
 local f = call('HMGET', run, 'v', 'f', 't', 'c', 'n', 'm', 'k', 'p', 'b', 'd', 'g', 'x')
 local entries = newer(inbox, f[5], tonumber(seen))
 if f[4] == commit then return { 'DUP', now, 0, entries } end
@@ -37,7 +36,8 @@ local listings = flags:find('s') and #KEYS - 1 or #KEYS
 for i = 12, listings do
   local own = KEYS[i]:find('}:by:', 1, true)
   local name = own and id or member
-  if i <= 11 + ARGV[19] then call('ZREM', KEYS[i], name) else call('ZADD', KEYS[i], ARGV[16], name) end
+  if i <= 11 + ARGV[19] then call('ZREM', KEYS[i], name)
+  else call('ZADD', KEYS[i], KEYS[i]:find('}:expiring$') and flags:match('e(%d+)') or ARGV[16], name) end
   local structure = listings < #KEYS and i > 11 + ARGV[19] and not own and KEYS[i]:match('}:open:(.+)')
   if structure then call('SADD', KEYS[#KEYS], structure) end
 end

@@ -1,10 +1,10 @@
 -- Purpose: a run begins to exist: record, first log entry, listings, and it is due (or waits for its tenant's share).
--- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 log 7 fair 8 backlog 9 structures, the ledger where there are rows, then
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 log 7 fair 8 backlog 9 structures 10 gone, the ledger where there are rows, then
 -- the listings joined
 -- ARGV: 1 member 2 id 3 command id 4 createdAt 5 startAt 6 record 7 status 8 log entry 9 pool 10 priority, then the rows
--- Answers: OK now [wake-up] | KNOWN now record revision status (the caller tells EXISTS from CONFLICT)
+-- Answers: OK now [wake-up] | KNOWN now record revision status (the caller tells EXISTS from CONFLICT) | GONE now free-at
 -- Invariant: one run per id; the same command again changes nothing and is answered OK.
-local run, due, clock, queued, rec, log, fair, backlog, structures = unpack(KEYS)
+local run, due, clock, queued, rec, log, fair, backlog, structures, gone = unpack(KEYS)
 local member, id, command, created, start, record, status, entry, pool, priority = unpack(ARGV)
 local now = time(clock)
 
@@ -12,6 +12,8 @@ local f = call('HMGET', run, 'i', 'v', 's', 'f', 'k')
 if f[2] and f[1] ~= command then return { 'KNOWN', now, call('GET', rec), f[2], f[3] } end
 if f[2] and (f[4] or not f[5]) then return { 'OK', now } end
 if f[2] then return { 'OK', now, hand_out(run, due, queued, member, now) } end
+local free = call('ZSCORE', gone, member)
+if free and tonumber(free) > now then return { 'GONE', now, free } end
 
 local delayed = start ~= created and tonumber(start) > now
 local share = share_of(member, pool ~= '' and pool)
@@ -22,8 +24,8 @@ call('HSET', run, 'v', 1, 's', status, 'w', 1, 'i', command)
 if pool ~= '' then call('HSET', run, 'p', pool) end
 if priority ~= '' then call('HSET', run, 'q', priority) end
 call('RPUSH', log, entry)
-for i = 11, #ARGV do call('RPUSH', KEYS[10], ARGV[i]) end
-for i = #ARGV > 10 and 11 or 10, #KEYS do
+for i = 11, #ARGV do call('RPUSH', KEYS[11], ARGV[i]) end
+for i = #ARGV > 10 and 12 or 11, #KEYS do
   local own = KEYS[i]:find('}:by:', 1, true)
   call('ZADD', KEYS[i], created, own and id or member)
   local structure = not own and KEYS[i]:match('}:open:(.+)')

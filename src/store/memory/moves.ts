@@ -12,6 +12,7 @@ import {
   type CreateAnswer,
   type CreateCommand,
   evolve,
+  expiringListing,
   hasEnded,
   type InboxEntry,
   type LeaseRef,
@@ -34,6 +35,8 @@ export function create(shard: Shard, command: CreateCommand, now: number): Creat
   const member = memberOf(record);
   const known = shard.cells.get(member);
   if (known !== undefined) return createdBefore(shard, known, command, now);
+  const freeAt = shard.gone.get(member);
+  if (freeAt !== undefined && freeAt > now) return { answer: "GONE", freeAt: Number.isFinite(freeAt) ? freeAt : null };
   const cell = newCell(record, log, member, shareOf(record.tenant, record.pool), commandId);
   cell.run = { ...cell.run, rows };
   shard.cells.set(member, cell);
@@ -60,11 +63,16 @@ function createdBefore(shard: Shard, cell: Cell, command: CreateCommand, now: nu
   return { answer: "CONFLICT", saga: record.saga, inputHash: record.inputHash };
 }
 
-function join(shard: Shard, cell: Cell, listing: string): void {
+/** Where a run stands in a listing. */
+function scoreIn(listing: string, { record, keepUntil }: Commit): number {
+  return listing === expiringListing && keepUntil !== null ? keepUntil : record.createdAt;
+}
+
+function join(shard: Shard, cell: Cell, listing: string, score = cell.run.record.createdAt): void {
   const { record } = cell.run;
   const key = listingKey(record.tenant, listing);
   const members = shard.listings.get(key) ?? new Map<string, number>();
-  shard.listings.set(key, members.set(listingMember(record, listing), record.createdAt));
+  shard.listings.set(key, members.set(listingMember(record, listing), score));
 }
 
 function leave(shard: Shard, cell: Cell, listing: string): void {
@@ -78,7 +86,8 @@ export function acquire(shard: Shard, command: AcquireCommand, now: number): Acq
   const { lease } = cell;
   const isSame = lease?.token === command.token;
   if (lease !== null && !isSame && isHeld(cell, now)) return { answer: "HELD", until: lease.until };
-  if (hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot))) {
+  const isOver = hasEnded(cell.run.record.status) && !cell.run.inbox.some((entry) => reopens(entry.slot));
+  if (isOver && command.evenEnded !== true) {
     takeUp(shard, cell);
     shard.due.delete(cell.member);
     return { answer: "ENDED" };
@@ -183,7 +192,7 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs }: CommitComman
   cell.log.push(next.log);
   const { revision, logFrom } = next.record;
   cell.log.splice(0, Math.max(0, cell.log.length - (revision - logFrom + 1)));
-  for (const listing of next.join) join(shard, cell, listing);
+  for (const listing of next.join) join(shard, cell, listing, scoreIn(listing, next));
   cell.commitId = next.commitId;
   cell.openSlots = next.openSlots;
   cell.debt = null;

@@ -32,6 +32,8 @@ export interface Shard {
   readonly listings: Map<string, Map<string, number>>;
   /** Runs of paused sagas, by saga, with when each was put there. */
   readonly shelves: Map<string, Map<string, number>>;
+  /** Ids of runs that were deleted, by when they are free again. */
+  readonly gone: Map<string, number>;
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
@@ -51,6 +53,7 @@ export function newShard(lane: number): Shard {
     suspects: new Map(),
     listings: new Map(),
     shelves: new Map(),
+    gone: new Map(),
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),

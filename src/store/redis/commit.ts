@@ -101,10 +101,11 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
 }
 
 function flagsOf(next: CommitCommand["commit"]): string {
-  const { mustSee, release, log, record } = next;
+  const { mustSee, release, log, record, keepUntil } = next;
   const hasOutcome = log.taken.some((taken) => taken.what === "outcome");
   const kept = record.logFrom > 1 ? `l${record.revision - record.logFrom + 1}` : "";
-  return `${mustSee ? "m" : ""}${release ? "r" : ""}${hasOutcome ? "o" : ""}${joinsStructure(next) ? "s" : ""}${kept}`;
+  const expires = keepUntil === null ? "" : `e${keepUntil}`;
+  return `${mustSee ? "m" : ""}${release ? "r" : ""}${hasOutcome ? "o" : ""}${joinsStructure(next) ? "s" : ""}${kept}${expires}`;
 }
 
 /** Makes room for slots to come. Not needed for the commit that has landed: what fails is done by the next one. */

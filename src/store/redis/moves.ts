@@ -23,7 +23,10 @@ const createBatch = 200;
 /** Leases renewed by one script. */
 const renewBatch = 250;
 
-type CreateReply = readonly ["OK", number, WakeUpReply?] | readonly ["KNOWN", number, string, string, string];
+type CreateReply =
+  | readonly ["OK", number, WakeUpReply?]
+  | readonly ["KNOWN", number, string, string, string]
+  | readonly ["GONE", number, freeAt: string];
 
 export async function create(wire: Wire, command: CreateCommand): Promise<Timed<CreateAnswer>> {
   const { keys, args } = createCall(wire, command);
@@ -51,11 +54,11 @@ export async function createMany(
 
 function createCall(wire: Wire, { record, log, rows = [], memberships, commandId }: CreateCommand) {
   const { member, shard, run, record: rec } = wire.find(record);
-  const { prefix, due, clock, queued, fair, structures } = shard;
+  const { prefix, due, clock, queued, fair, structures, gone } = shard;
   const stored = encodeRecord(record);
   const backlog = `${prefix}due:${shareOf(record.tenant, record.pool)}`;
   const listings = memberships.map((listing) => prefix + listingKey(record.tenant, listing));
-  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, structures];
+  const keys = [run, due, clock, queued, rec, `${prefix}log:${member}`, fair, backlog, structures, gone];
   // A run that begins with nothing, as nearly all do, pays nothing for those that begin with a ledger.
   if (rows.length > 0) keys.push(`${prefix}ledger:${member}`);
   keys.push(...listings);
@@ -67,6 +70,7 @@ function createCall(wire: Wire, { record, log, rows = [], memberships, commandId
 function created(wire: Wire, { record }: CreateCommand, reply: CreateReply): Timed<CreateAnswer> {
   const now = reply[1];
   if (reply[0] === "OK") return { answer: "OK", wake: wire.wakeUp(reply[2]), now };
+  if (reply[0] === "GONE") return { answer: "GONE", freeAt: reply[2] === "inf" ? null : Number(reply[2]), now };
   const [, , text, revision, status] = reply;
   const known = decodeRecord(record, { text, revision: Number(revision), status, pool: null, priority: null });
   return known.saga === record.saga && known.inputHash === record.inputHash
@@ -94,13 +98,19 @@ type AcquireReply =
   | readonly ["ENDED" | "ABSENT", number];
 
 export async function acquire(wire: Wire, command: AcquireCommand): Promise<Timed<AcquireAnswer>> {
-  const { owner, token, leaseMs } = command;
+  const { owner, token, leaseMs, evenEnded } = command;
   const { member, shard, run, record } = wire.find(command.run);
   const { prefix, due, clock, queued, owners, suspects } = shard;
   const own = ["ledger", "inbox", "permit"].map((kind) => `${prefix}${kind}:${member}`);
   const known = [`${prefix}held:${owner}`, owners, suspects, record, `${prefix}${unreadableListing}`];
   const keys = [run, due, clock, queued, ...own, ...known];
-  const reply = await wire.run<AcquireReply>("acquire", keys, [member, owner, token, leaseMs]);
+  const reply = await wire.run<AcquireReply>("acquire", keys, [
+    member,
+    owner,
+    token,
+    leaseMs,
+    evenEnded === true ? 1 : 0,
+  ]);
   if (reply[0] === "HELD") return { answer: "HELD", until: Number(reply[2]), now: reply[1] };
   if (reply[0] !== "OK") return { answer: reply[0], now: reply[1] };
   try {

@@ -14,6 +14,8 @@ export type Fate =
   /** The connection breaks before the request arrives, and after it was carried out. */
   | "lose request"
   | "lose reply"
+  /** It was carried out, and the answer takes its time. */
+  | "answer late"
   /** A job is handed to a second worker as well. */
   | "deliver twice"
   /** The process stands still for longer than its lease, and then goes on as if nothing had been. */
@@ -26,7 +28,12 @@ export interface Crossing {
   readonly kind: "store" | "queue" | "job" | "service";
   /** The n-th of this name by this process, from 1. */
   readonly n: number;
+  /** With what the store was asked; of others nothing. */
+  readonly asked: readonly unknown[];
 }
+
+/** What is touched, before it is counted. */
+export type Touch = Omit<Crossing, "n">;
 
 /** Decides what befalls a process. */
 export type Fates = (crossing: Crossing) => Fate;

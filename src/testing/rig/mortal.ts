@@ -8,7 +8,7 @@
 import type { Clock, Store, WakeUps } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
-import type { Crossing, Fate, Fates } from "./crossings.ts";
+import type { Crossing, Fate, Fates, Touch } from "./crossings.ts";
 
 const never = new Promise<never>(() => undefined);
 
@@ -17,7 +17,9 @@ export interface MortalOptions {
   readonly clock: VirtualClock;
   readonly fates: Fates;
   /** How long it stands still where that is its fate. */
-  readonly stillMs: number;
+  readonly stillMs: () => number;
+  /** How long an answer takes where it is to be late. */
+  readonly lateMs?: () => number;
   readonly onDeath: (process: Mortal, where: string) => void;
   readonly onStandstill: (where: string) => void;
   /** How long a timer of it takes, that was set for so long. */
@@ -59,8 +61,11 @@ export class Mortal {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function" || typeof name !== "string") return value;
         if (name === "shardOf" || name === "watch") return value.bind(target);
-        return (...args: unknown[]) =>
-          this.cross("store", `store.${name}`, () => value.apply(target, args) as Promise<unknown>);
+        return (...asked: unknown[]) =>
+          this.cross(
+            { kind: "store", what: `store.${name}`, asked },
+            () => value.apply(target, asked) as Promise<unknown>,
+          );
       },
     });
   }
@@ -68,22 +73,24 @@ export class Mortal {
   wakeUps(wakeUps: WakeUps): WakeUps {
     return {
       ...wakeUps,
-      wake: (wakes) => this.cross("queue", "queue.wake", () => wakeUps.wake(wakes)),
-      offer: (jobs) => this.cross("queue", "queue.offer", () => wakeUps.offer(jobs)),
+      wake: (wakes) => this.cross(queued("wake"), () => wakeUps.wake(wakes)),
+      offer: (jobs) => this.cross(queued("offer"), () => wakeUps.offer(jobs)),
       close: () => Promise.resolve(),
     };
   }
 
   /** Touches the outside, if it lives to do so. Where it stands still, it is with the answer on its way. */
-  async cross<T>(kind: Crossing["kind"], what: string, go: () => Promise<T>, again?: () => void): Promise<T> {
+  async cross<T>(touch: Touch, go: () => Promise<T>, again?: () => void): Promise<T> {
     await this.#awake();
-    const fate = this.#fateAt(kind, what);
+    const { kind, what } = touch;
+    const fate = this.#fateAt(touch);
     if (fate === "kill before") this.kill(`before ${what}`);
     if (this.#dead) return never;
     if (fate === "lose request") throw broken(kind, what, "before it arrived");
     if (fate === "deliver twice") again?.();
     if (fate === "stand still") this.#standStill(what);
     const answered = await settled(go);
+    if (fate === "answer late") await this.#pause(this.#options.lateMs?.() ?? 0);
     if (fate === "kill after") this.kill(`after ${what}`);
     await this.#awake();
     if (fate === "lose reply") throw broken(kind, what, "after it was done");
@@ -91,24 +98,28 @@ export class Mortal {
   }
 
   #standStill(where: string): void {
-    this.#stillUntil = this.#now() + this.#options.stillMs;
+    this.#stillUntil = this.#now() + this.#options.stillMs();
     this.#options.onStandstill(where);
   }
 
   /** What befalls it at this crossing. */
-  #fateAt(kind: Crossing["kind"], what: string): Fate {
+  #fateAt(touch: Touch): Fate {
+    const { what } = touch;
     const n = (this.#counts.get(what) ?? 0) + 1;
     this.#counts.set(what, n);
-    return this.#options.fates({ kind, what, n });
+    return this.#options.fates({ ...touch, n });
   }
 
   async #awake(): Promise<void> {
-    while (!this.#dead && this.#stillUntil > this.#now()) {
-      await new Promise<void>((resolve) => {
-        this.#options.clock.after(this.#stillUntil - this.#now(), resolve);
-      });
-    }
+    while (!this.#dead && this.#stillUntil > this.#now()) await this.#pause(this.#stillUntil - this.#now());
     if (this.#dead) await never;
+  }
+
+  /** Time passes for everybody. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#options.clock.after(ms, resolve);
+    });
   }
 
   /** Its timers take no longer than they were set for, from now on. */
@@ -143,6 +154,10 @@ export class Mortal {
   #now(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+function queued(what: "wake" | "offer"): Touch {
+  return { kind: "queue", what: `queue.${what}`, asked: [] };
 }
 
 function broken(kind: Crossing["kind"], what: string, when: string): Error {

@@ -4,8 +4,11 @@
  */
 import { hasEnded, type Row, type RunRecord } from "../../core/index.ts";
 
-/** Longest time between two looks of a worker at runs that are at rest. */
-export const maxCoastMs = 3_600_000;
+/** Longest time between two looks of a worker at runs that are at rest, and at runs that wait for a time of their own. */
+export const maxCoastMs = 24 * 3_600_000;
+const maxPauseMs = 60_000;
+/** A worker holds on to a run that wants attention again so soon. */
+const heldMs = 5_000;
 
 /** A run as it is seen between two moments. */
 export interface Seen {
@@ -27,12 +30,29 @@ export function restOf(runs: readonly Seen[], now: number): number {
   return Math.min(...runs.flatMap(dueTimes).filter((at) => at > now));
 }
 
+/** Until when nobody need look at runs of which nothing is under way, as those that try again later; 0: somebody must. */
+export function pauseOf(runs: readonly Seen[], now: number): number {
+  if (!runs.every(isIdle)) return 0;
+  const next = Math.min(...runs.flatMap(dueTimes).filter((at) => at > now - heldMs));
+  return next <= now + heldMs ? 0 : Math.min(next, now + maxPauseMs);
+}
+
+function isIdle({ record: { status, waitingFor }, rows, unread }: Seen): boolean {
+  if (hasEnded(status)) return true;
+  const isQuiet = status === "waiting" || status === "needs_review" || status === "unwinding";
+  const isOut = rows.some(({ call, undo }) => underWay.has(call.state) || underWay.has(undo?.call?.state ?? ""));
+  return isQuiet && unread === 0 && !isOut && waitingFor !== "intent";
+}
+
+const underWay: ReadonlySet<string> = new Set(["sent", "offered", "claiming"]);
+
 function dueTimes({ record, rows }: Seen): readonly number[] {
-  const times = rows.flatMap(({ call, approval, dueBy }) => [
-    ...[call.nextAt, call.probeAt, dueBy, approval?.expiresAt],
+  const times = rows.flatMap(({ call, undo, approval, dueBy }) => [
+    ...[call.nextAt, call.probeAt, dueBy, approval?.expiresAt, undo?.call?.nextAt, undo?.call?.probeAt],
     ...(approval?.escalations ?? []).map(({ at }) => at),
   ]);
-  const all = [...times, record.deadlineAt, record.limit?.askAt, ...record.timers.map(({ at }) => at)];
+  const { deadlineAt, limit, unwind } = record;
+  const all = [...times, deadlineAt, limit?.askAt, unwind?.quiesceUntil, ...record.timers.map(({ at }) => at)];
   return all.filter((at) => at !== null && at !== undefined);
 }
 

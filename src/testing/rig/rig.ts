@@ -6,7 +6,17 @@
  * it is at rest, nothing goes on but what waits for people, for events, or for a timer of a machine.
  */
 import { type Client, connectedClient } from "../../client/index.ts";
-import type { Consumer, ConsumerOptions, Fact, Ids, RunRef, StepJob, Store, Taken } from "../../core/index.ts";
+import {
+  type Consumer,
+  type ConsumerOptions,
+  type Fact,
+  type Ids,
+  type RunRef,
+  runKey,
+  type StepJob,
+  type Store,
+  type Taken,
+} from "../../core/index.ts";
 import { type EngineSettings, engineWorker, type Worker } from "../../engine/index.ts";
 import type { Saga } from "../../saga/index.ts";
 import { memoryStore } from "../../store/index.ts";
@@ -15,12 +25,13 @@ import { type MemoryQueue, memoryQueue } from "../memory-queue.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 import { type Fates, spared } from "./crossings.ts";
 import { Mortal } from "./mortal.ts";
-import { areAtRest, maxCoastMs, restOf, type Seen } from "./rest.ts";
+import { areAtRest, maxCoastMs, pauseOf, restOf, type Seen } from "./rest.ts";
 import {
   type Cross,
   type Doer,
   doerNow,
   type FunctionKinds,
+  type Interference,
   type Said,
   type StepScript,
   type Watch,
@@ -53,6 +64,9 @@ export const rigSettings: EngineSettings = {
   maxPayloadBytes: 256 * 1024,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
 };
 
 export interface RigOptions {
@@ -65,6 +79,8 @@ export interface RigOptions {
   /** What befalls the first worker; those that come after it are spared. */
   readonly fates?: Fates;
   readonly kinds?: FunctionKinds;
+  /** What befalls calls of steps; nothing unless given. */
+  readonly interfere?: Interference;
 }
 
 export interface RigEvent {
@@ -98,6 +114,8 @@ export class Rig {
   #births = 0;
   /** So long workers may leave the runs alone, since nothing is due. */
   #restUntil = 0;
+  /** By run: what was in its inbox when it was given back with nothing to write, and is kept there. */
+  readonly #kept = new Map<string, number>();
 
   constructor(options: RigOptions) {
     this.#options = options;
@@ -108,6 +126,7 @@ export class Rig {
       effectsOf: (doer) => effectsOf(this.world, doer),
       onProbe: (said) => this.probed.push(said),
       asked: new Map(),
+      interfere: options.interfere ?? ((_doer, go) => go()),
     };
     this.world = new FakeWorld({
       ...options.world,
@@ -115,11 +134,15 @@ export class Rig {
       witness: () => doerNow() ?? undefined,
     });
     this.#queue = memoryQueue({ clock });
-    this.store = memoryStore({
+    const store = memoryStore({
       clock,
       epochMs,
       namespace: rigNamespace,
       isAlive: (pulse) => [...this.#alive.keys()].some(({ name }) => name === pulse),
+    });
+    const release = store.release.bind(store);
+    this.store = Object.assign(store, {
+      release: (...given: Parameters<Store["release"]>) => this.#released(given, release(...given)),
     });
     this.sagas = watchedSagas(options.sagas);
     const { wakeUps } = this.#queue;
@@ -143,7 +166,7 @@ export class Rig {
       name: `worker-${this.#births}`,
       clock: this.clock,
       fates,
-      stillMs: rigSettings.leaseMs * 2,
+      stillMs: () => rigSettings.leaseMs * 2,
       onDeath: (dead, where) => this.#buried(dead, where),
       onStandstill: (where) => this.#stood(process, where),
       pace: (ms) => (ms > 0 ? Math.max(ms, Math.min(this.#restUntil - this.now(), maxCoastMs)) : ms),
@@ -180,26 +203,33 @@ export class Rig {
     const end = this.clock.monotonicMs() + ms;
     do this.#rest(restOf(await runs(), this.now()));
     while (await this.clock.step(end));
-    this.#rest(0);
     await this.clock.advance(end - this.clock.monotonicMs());
+    this.#rest(0);
   }
 
   /** Lets everything happen that needs neither people, nor events, nor a timer of a machine. `false`: it does not come to rest. */
   async settle(runs: () => Promise<readonly Seen[]>): Promise<boolean> {
     const limit = this.clock.monotonicMs() + restlessMs;
-    for (;;) {
-      await this.#drain();
-      const next = this.clock.nextAt();
-      if (areAtRest(await runs(), this.now())) return true;
-      if (next === null || next > limit) return false;
-      await this.clock.step(next);
+    try {
+      for (;;) {
+        await this.#drain();
+        const seen = await runs();
+        if (areAtRest(seen, this.now())) return true;
+        this.#rest(pauseOf(seen, this.now()));
+        const next = this.clock.nextAt();
+        if (next === null || next > limit) return false;
+        await this.clock.step(next);
+      }
+    } finally {
+      this.#rest(0);
     }
   }
 
   async read(run: RunRef): Promise<Seen | null> {
     const record = await this.store.read(run);
     if (record === null) return null;
-    const unread = (await this.store.inbox(run)).filter(({ position }) => position > record.seen).length;
+    const seen = Math.max(record.seen, this.#kept.get(runKey(run)) ?? 0);
+    const unread = (await this.store.inbox(run)).filter(({ position }) => position > seen).length;
     return { record, rows: await this.store.ledger(run), unread };
   }
 
@@ -207,6 +237,17 @@ export class Rig {
     await this.client.close();
     for (const process of [...this.#alive.keys()]) this.#forget(process);
     this.world.close();
+  }
+
+  /** An event that no state takes yet has been looked at, although nothing was written about it. */
+  async #released(
+    [lease, seen]: Parameters<Store["release"]>,
+    answering: ReturnType<Store["release"]>,
+  ): ReturnType<Store["release"]> {
+    const answer = await answering;
+    const isLook = answer.answer === "OK" && seen < Number.MAX_SAFE_INTEGER;
+    if (isLook) this.#kept.set(runKey(lease.run), seen);
+    return answer;
   }
 
   /** Workers may leave the runs alone until then; 0: not at all. */
@@ -243,15 +284,13 @@ export class Rig {
       ...wanted,
       onWake: (run) =>
         process.cross(
-          "job",
-          "job",
+          { kind: "job", what: "job", asked: [] },
           () => wanted.onWake(run),
           again(({ onWake }) => onWake?.(run)),
         ),
       onStep: (job) =>
         process.cross(
-          "job",
-          "step job",
+          { kind: "job", what: "step job", asked: [] },
           () => wanted.onStep(job),
           again(({ onStep }) => onStep?.(job)),
         ),
@@ -270,7 +309,7 @@ export class Rig {
 
   #servicesOf(process: Mortal): object {
     const { services, kinds } = this.#options;
-    const cross: Cross = (what, go) => process.cross("service", what, go);
+    const cross: Cross = (what, go) => process.cross({ kind: "service", what, asked: [] }, go);
     return watchedServices(services?.(this.world) ?? {}, cross, kinds ?? new Map(), this.#watch);
   }
 

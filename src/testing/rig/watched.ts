@@ -38,6 +38,9 @@ export interface Said {
 /** Instead of what an action does: one outcome a call, the last of them for ever. */
 export type StepScript = readonly unknown[];
 
+/** Comes between a step's function and whoever calls it: `go` is the call as it would be. Probes are left alone. */
+export type Interference = (doer: Doer, go: () => unknown) => unknown;
+
 /** What watches: it goes with the services, so that a watched saga is made once and serves every test. */
 export interface Watch {
   readonly scripts: Readonly<Record<string, StepScript>>;
@@ -46,6 +49,7 @@ export interface Watch {
   readonly onProbe: (said: Said) => void;
   /** By step: how often its script was asked. */
   readonly asked: Map<string, number>;
+  readonly interfere: Interference;
 }
 
 const watchKey = Symbol("watch");
@@ -75,7 +79,7 @@ function watchedSaga(spec: SagaSpec): Saga {
 function watchedStep(step: StepSpec): StepSpec {
   return {
     ...step,
-    action: (context) => doing.run(doerOf(step, context, "action"), () => actionOf(step, context)),
+    action: (context) => watchedCall(doerOf(step, context, "action"), context, () => actionOf(step, context)),
     probe: step.probe === null ? null : watchedProbe(step, step.probe, "action"),
     compensation: watchedCompensation(step),
     child: step.child === null ? null : { ...step.child, of: watchedSaga(step.child.of).spec },
@@ -88,9 +92,13 @@ function watchedCompensation(step: StepSpec): StepSpec["compensation"] {
   if (compensation === null) return null;
   return {
     ...compensation,
-    run: (context) => doing.run(doerOf(step, context, "undo"), () => compensation.run(context)),
+    run: (context) => watchedCall(doerOf(step, context, "undo"), context, () => compensation.run(context)),
     probe: compensation.probe === null ? null : watchedProbe(step, compensation.probe, "undo"),
   };
+}
+
+function watchedCall(doer: Doer, { services }: Pick<ActionContext, "services">, go: () => unknown): unknown {
+  return doing.run(doer, () => watchOf(services).interfere(doer, go));
 }
 
 type Probe = NonNullable<StepSpec["probe"]>;

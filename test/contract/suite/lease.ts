@@ -76,6 +76,18 @@ export function leaseContract(current: Current): void {
       expect((await acquired(current.store, record)).answer.takenFrom).toBeNull();
     });
 
+    test("a run that has ended is had by whoever remembers more of it, and can be given back as it was", async () => {
+      const record = await ended(current.store);
+      const command = { run: refOf(record), owner: "worker-2", token: "t-9", leaseMs };
+      expect(await current.store.acquire(command)).toMatchObject({ answer: "ENDED" });
+      const answer = await current.store.acquire({ ...command, evenEnded: true });
+      expect(answer).toMatchObject({ answer: "OK", fence: 2, record: { status: "completed" } });
+      await current.store.release({ run: command.run, owner: "worker-2", token: "t-9", fence: 2 }, 0, null);
+      await current.bench.advance(leaseMs);
+      expect(await sweep(current.store)).toEqual([]);
+      expect(await current.store.acquire({ ...command, token: "t-10" })).toMatchObject({ answer: "ENDED" });
+    });
+
     test("a run that has ended is ENDED, unless a late result or an undo waits in its inbox", async () => {
       for (const slot of ["late:1:1", "undo", "undo:despite_pivot"]) {
         const record = await ended(current.store);

@@ -40,6 +40,9 @@ export const settings: EngineSettings = {
   maxPayloadBytes: 100_000,
   maxRunBytes: 64_000_000,
   logEntries: 2_000,
+  retentionMs: null,
+  retentionSweepMs: 30_000,
+  idsKeptMs: null,
 };
 
 /** Ids that are the same every time, as long as real ones need to be. */

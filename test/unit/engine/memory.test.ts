@@ -48,7 +48,7 @@ function runOf(id: string, now: number, tale = false) {
   const first = begin({ machine: machineOf(one.spec), hash, ...run, input: null, priority: 0, now, startAt: now });
   const record: RunRecord = tale ? { ...first.record, revision: 4, logDigest: "never written" } : first.record;
   // Only its time is read of a commit.
-  return { commit: { now } as never, run: { record, rows: [], inbox: [] }, ref: run };
+  return { commit: { now, keepUntil: null } as never, run: { record, rows: [], inbox: [] }, ref: run };
 }
 
 describe("what a process remembers", () => {
@@ -133,6 +133,31 @@ describe("what a process remembers", () => {
     expect(done).toEqual(["given up", "driven", "given up", "driven"]);
     expect(memory.forgottenBy({ ...run.record, revision: 0 })).not.toBeNull();
     expect(state.isStopping).toBe(false);
+  });
+
+  test("is forgotten of a run that was deleted when its time was over, and of one whose id another run has", async () => {
+    const { top, context, work } = scene();
+    const driven: string[] = [];
+    const memory = new Memory(
+      context,
+      async ({ id }) => void driven.push(id),
+      () => Promise.resolve(),
+    );
+    const now = await top.store.now();
+    for (const id of ["gone", "kept", "reused"]) {
+      const { run } = runOf(id, now, true);
+      memory.keep({ now, keepUntil: id === "kept" ? null : now + 1_000 } as never, run);
+    }
+    await top.clock.advance(1_000);
+    await top.start(one, null, "reused", { wake: false });
+    const reused = await top.store.read({ tenant: "default", id: "reused" });
+    expect(reused).not.toBeNull();
+    if (reused !== null) expect(memory.forgottenBy(reused)).toBeNull();
+    await memory.compare();
+    await top.clock.advance(300);
+    expect(new Set(driven)).toEqual(new Set(["kept"]));
+    expect(await top.store.read({ tenant: "default", id: "gone" })).toBeNull();
+    expect(work.length).toBeGreaterThan(0);
   });
 
   test("is limited: the oldest go first, whole runs before marks", async () => {

@@ -1,0 +1,176 @@
+/**
+ * When somebody is woken, and about what. Owns the thresholds; what to do is on the page that each alert names
+ * (`docs/runbooks/ALERTS.md`). Invariant: an alert is about something that a person can act on now, or it is none.
+ */
+import { metrics as of, redis } from "./metrics.ts";
+
+export interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: "page" | "ticket" };
+  readonly annotations: Readonly<Record<"summary" | "description" | "runbook", string>>;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly rules: readonly Rule[];
+}
+
+interface Alert {
+  readonly name: string;
+  /** `page`: now, at night too. `ticket`: today. */
+  readonly severity: "page" | "ticket";
+  readonly expr: string;
+  /** How long it must be so; at once unless given. */
+  readonly since?: string;
+  readonly summary: string;
+  readonly description: string;
+}
+
+function rule({ name, severity, expr, since, summary, description }: Alert): Rule {
+  const runbook = `docs/runbooks/ALERTS.md#${name.toLowerCase()}`;
+  return {
+    alert: name,
+    expr,
+    ...(since === undefined ? {} : { for: since }),
+    labels: { severity },
+    annotations: { summary, description, runbook },
+  };
+}
+
+// What is read from Redis is the same whoever says so: the largest is taken, not the sum.
+const shared = (metric: string, when = ""): string => `max by (reprise_ns) (${metric}${when})`;
+
+const halted = (by = "", when = "") =>
+  `sum by (reprise_ns, saga, step) (${by}(${of.compensations}{state="halted"}${when}))`;
+
+const outcomes: readonly Alert[] = [
+  {
+    name: "RepriseUnknownOutcome",
+    severity: "page",
+    expr: `${shared(of.unknownAge)} > 300`,
+    summary: "A run is parked for more than 5 minutes because an effect may or may not have happened",
+    description:
+      "Nobody has said for {{ $value | humanizeDuration }} what became of a call. It is not made again by itself.",
+  },
+  {
+    name: "RepriseParkedRunsGrowing",
+    severity: "ticket",
+    // Where nobody has said anything half an hour ago there is no series, which is not the same as nought.
+    expr: `${shared(of.parked)} - (${shared(of.parked, " offset 30m")} or ${shared(of.parked)} * 0) > 5`,
+    since: "5m",
+    summary: "More and more runs are parked for a person",
+    description: "{{ $value }} more runs than half an hour ago wait for a person.",
+  },
+  {
+    name: "RepriseUnwindHalted",
+    severity: "ticket",
+    // The first time makes the series, and what begins has not increased.
+    expr: `${halted("increase", "[15m]")} > 0 or (${halted()} > 0 unless ${halted("", " offset 15m")})`,
+    summary: "{{ $labels.saga }}: {{ $labels.step }} could not be undone",
+    description: "A run stands in the middle of being undone, and a person is asked.",
+  },
+  {
+    name: "RepriseApprovalOld",
+    severity: "ticket",
+    expr: `${shared(of.approvalAge)} > 86400`,
+    summary: "People were asked more than a day ago, and nobody has decided",
+    description: "The oldest open approval waits for {{ $value | humanizeDuration }}.",
+  },
+];
+
+const workers: readonly Alert[] = [
+  {
+    name: "RepriseNoWorkers",
+    severity: "page",
+    expr: 'absent(up{job="reprise-worker"} == 1)',
+    since: "2m",
+    summary: "No worker can be reached",
+    description: "Runs are kept and nothing is lost, but nothing goes on.",
+  },
+  {
+    name: "RepriseVersionUnserved",
+    severity: "page",
+    // A run that nobody serves is handed back again and again, at least every 30 s.
+    expr: `sum by (reprise_ns, saga, version) (increase(${of.unserved}[5m])) > 0`,
+    since: "5m",
+    summary: "Workers are woken for runs of {{ $labels.saga }}@{{ $labels.version }}, which they do not serve",
+    description: "Runs cannot go on before a worker that has this version is started.",
+  },
+  {
+    name: "RepriseWorkerWedged",
+    severity: "page",
+    expr: `sum by (reprise_ns, instance) (increase(${of.nudgesTaken}[5m])) == 0 and sum by (reprise_ns, instance) (${of.slotsBusy}) < sum by (reprise_ns, instance) (${of.slots}) and on (reprise_ns) min_over_time(max by (reprise_ns) (${of.due})[5m:30s]) > 0`,
+    since: "2m",
+    summary: "{{ $labels.instance }} runs, and takes nothing",
+    description: "It has free slots, runs are due, and it has taken none for 5 minutes.",
+  },
+  {
+    name: "RepriseBacklogOld",
+    severity: "page",
+    expr: `${shared(of.backlog)} > 60`,
+    since: "5m",
+    summary: "Runs that are due wait for more than a minute",
+    description: "The oldest run that is due waits for {{ $value | humanizeDuration }}.",
+  },
+  {
+    name: "RepriseRecoverySlow",
+    severity: "ticket",
+    expr: `histogram_quantile(0.99, sum by (reprise_ns, le) (rate(${of.recovery}_bucket[30m]))) > 30`,
+    since: "5m",
+    summary: "Runs of dead workers go on late",
+    description:
+      "99 % of the calls that were cut off were taken up within {{ $value | humanizeDuration }}; a lease is 10 s.",
+  },
+  {
+    name: "RepriseEventLoopBlocked",
+    severity: "ticket",
+    expr: `max by (reprise_ns, instance) (${of.eventLoopLag}{quantile="0.99"}) > 0.5`,
+    since: "5m",
+    summary: "{{ $labels.instance }} stands still again and again",
+    description: "Its event loop is late by {{ $value | humanizeDuration }} (p99): leases are lost at 8 s.",
+  },
+];
+
+const store: readonly Alert[] = [
+  {
+    name: "RepriseStoreDown",
+    severity: "page",
+    expr: `${shared(of.storeUp)} == 0`,
+    since: "1m",
+    summary: "No process gets an answer from Redis",
+    description: "No call is begun. What was sent is let finish and recorded when Redis is back.",
+  },
+  {
+    name: "RepriseStoreForgetful",
+    severity: "page",
+    expr: `${shared(of.storeForgetful)} == 1`,
+    since: "1m",
+    summary: "Redis may forget what it acknowledged",
+    description: "appendonly or appendfsync was changed, or a worker was started although it is so.",
+  },
+  {
+    name: "RepriseRedisMemory",
+    severity: "ticket",
+    expr: `max by (instance) (${redis.memoryUsed}) / max by (instance) (${redis.memoryMax} > 0) > 0.75`,
+    since: "10m",
+    summary: "Redis has used three quarters of its memory",
+    description: "{{ $value | humanizePercentage }} is used. At 100 % nothing can be written, so nothing goes on.",
+  },
+  {
+    name: "RepriseSupervisorAbsent",
+    severity: "ticket",
+    expr: 'absent(up{job="reprise-supervisor"} == 1)',
+    since: "5m",
+    summary: "Nobody watches the workers",
+    description: "The supervisor cannot be reached. Alerts by webhook are not sent meanwhile.",
+  },
+];
+
+/** All rules, as Prometheus takes them. */
+export const groups: readonly Group[] = [
+  { name: "reprise-outcomes", rules: outcomes.map(rule) },
+  { name: "reprise-workers", rules: workers.map(rule) },
+  { name: "reprise-store", rules: store.map(rule) },
+];

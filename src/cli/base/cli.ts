@@ -1,0 +1,114 @@
+/** What a command is given to work with: its flags, where to print, whom to ask, a client. Owns opening and closing that client. */
+import { userInfo } from "node:os";
+import type { Client } from "../../client/index.ts";
+import { colorsIn } from "../colors.ts";
+import { Interrupted, UsageError } from "../exit.ts";
+import { type Asking, askingOn } from "./ask.ts";
+import type { Globals } from "./globals.ts";
+import type { Io } from "./io.ts";
+import { Out } from "./out.ts";
+import { type Place, type Project, placeOf, projectOf } from "./place.ts";
+
+export class Cli {
+  readonly globals: Globals;
+  readonly io: Io;
+  readonly out: Out;
+  readonly ask: Asking;
+  #place: Promise<Place> | null = null;
+  #client: Promise<Client> | null = null;
+
+  constructor(globals: Globals, io: Io) {
+    this.globals = globals;
+    this.io = io;
+    const { format, quiet, verbose, reveal, color } = globals;
+    const { stdout, stderr, env } = io;
+    const colors = colorsIn(stdout, env, color);
+    const noteColors = colorsIn(stderr, env, color);
+    this.out = new Out({ stdout, stderr, format, quiet, verbose, reveal, colors, noteColors });
+    this.ask = askingOn(io, globals.noInput);
+  }
+
+  /** Aborted by Ctrl-C. */
+  get signal(): AbortSignal {
+    return this.io.signal;
+  }
+
+  /** Where the runs are, and the sagas of the project. Throws UsageError, CONFIG_INVALID. */
+  place(): Promise<Place> {
+    this.#place ??= placeOf(this.globals, this.io);
+    return this.#place;
+  }
+
+  /** The same for a command that needs no Redis. */
+  project(): Promise<Project> {
+    return projectOf(this.globals, this.io);
+  }
+
+  /** One client for the whole command; it is closed when the command has ended. */
+  client(): Promise<Client> {
+    this.#client ??= this.#connected();
+    return this.#client;
+  }
+
+  async tenant(): Promise<string> {
+    return (await this.place()).tenant;
+  }
+
+  /** Who acts. */
+  get by(): string {
+    const { by } = this.globals;
+    if (by !== undefined) return by;
+    const named = this.io.env["REPRISE_BY"];
+    return named === undefined || named === "" ? userInfo().username : named;
+  }
+
+  /** Why; asked for on a terminal. Throws UsageError naming the flag. */
+  async reason(): Promise<string> {
+    return this.globals.reason ?? (await this.ask.text("Why? It stands in the log.", "--reason"));
+  }
+
+  /** Settles as the promise does, or rejects with Interrupted at Ctrl-C. */
+  async unlessInterrupted<Value>(promise: Promise<Value>): Promise<Value> {
+    const { signal } = this;
+    let stop = () => {};
+    const interrupted = new Promise<never>((_, reject) => {
+      const giveUp = () => reject(new Interrupted());
+      if (signal.aborted) giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+      stop = () => signal.removeEventListener("abort", giveUp);
+    });
+    try {
+      return await Promise.race([promise, interrupted]);
+    } finally {
+      stop();
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => null);
+    await client?.close();
+  }
+
+  async #connected(): Promise<Client> {
+    const { tenant: _, file, ...place } = await this.place();
+    const { createClient } = await import("../../orchestrator.ts");
+    if (file === null) this.out.detail("no reprise.config was found: no saga is known");
+    else
+      this.out.detail(
+        `${file}: ${place.sagas.map(({ name, version }) => `${name}@${version}`).join(", ") || "no saga"}`,
+      );
+    return createClient({
+      ...place,
+      facts: { emit: (fact) => fact.fact === "trouble" && this.out.detail(`${fact.where}: ${fact.message}`) },
+    });
+  }
+}
+
+/** Throws UsageError where both or neither is given. */
+export function onlyOne(ids: readonly string[], filters: Readonly<Record<string, unknown>>): "ids" | "filter" {
+  const given = Object.values(filters).some((value) => value !== undefined);
+  if (ids.length > 0 && given) throw new UsageError("name runs or give a filter, not both");
+  if (ids.length === 0 && !given)
+    throw new UsageError("name at least one run, or give a filter (--status, --saga, ...)");
+  return given ? "filter" : "ids";
+}

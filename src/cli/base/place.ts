@@ -1,0 +1,119 @@
+/**
+ * Owns: where the runs are and which sagas are known: a flag, else the environment, else `reprise.config` found upward from the
+ * folder, else the default.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Settings } from "../../config.ts";
+import type { ProjectConfig } from "../../project.ts";
+import type { Saga } from "../../saga/index.ts";
+import { UsageError } from "../exit.ts";
+import type { Globals } from "./globals.ts";
+import type { Io } from "./io.ts";
+
+const fileNames = ["ts", "mts", "js", "mjs", "json"].map((ending) => `reprise.config.${ending}`);
+
+/** What `createClient` and `createWorker` are given, beside what is a command's own. */
+export interface Place {
+  readonly redis: string;
+  readonly namespace: string | undefined;
+  readonly shards: number | undefined;
+  readonly lanes: number | undefined;
+  readonly artifacts: string | undefined;
+  readonly settings: Partial<Settings>;
+  readonly sagas: readonly Saga[];
+  readonly tenant: string;
+  /** The file that was read; `null`: there is none. */
+  readonly file: string | null;
+}
+
+/** The same without Redis, for commands that need none. */
+export type Project = Omit<Place, "redis"> & { readonly redis: string | undefined };
+
+/** Throws UsageError, CONFIG_INVALID. */
+export async function projectOf(globals: Globals, io: Io): Promise<Project> {
+  const file = fileOf(globals, io);
+  const config = file === null ? {} : await readFile(file);
+  const { env } = io;
+  return {
+    ...{ redis: globals.redis ?? given(env["REDIS_URL"]) ?? config.redis, file },
+    namespace: globals.namespace ?? (isGiven(env["REPRISE_NAMESPACE"]) ? env["REPRISE_NAMESPACE"] : config.namespace),
+    tenant: globals.tenant ?? given(env["REPRISE_TENANT"]) ?? config.tenant ?? "default",
+    // What the environment says is read where it is used.
+    shards: isGiven(env["REPRISE_SHARDS"]) ? undefined : config.shards,
+    lanes: isGiven(env["REPRISE_LANES"]) ? undefined : config.lanes,
+    artifacts: isGiven(env["REPRISE_ARTIFACTS"]) ? undefined : config.artifacts,
+    settings: await settingsOf(config, io),
+    sagas: file === null ? [] : await sagasOf(config, file),
+  };
+}
+
+/** Throws UsageError where nothing says where Redis is. */
+export async function placeOf(globals: Globals, io: Io): Promise<Place> {
+  const project = await projectOf(globals, io);
+  const { redis } = project;
+  if (redis !== undefined) return { ...project, redis };
+  throw new UsageError(
+    "where is Redis? Give --redis, set REDIS_URL, or name it in reprise.config.ts (redis://host:6379)",
+  );
+}
+
+function fileOf({ config }: Globals, { cwd, env }: Io): string | null {
+  const named = config ?? given(env["REPRISE_CONFIG"]);
+  if (named === undefined) return found(cwd);
+  const file = resolve(cwd, named);
+  if (existsSync(file)) return file;
+  throw new UsageError(`--config ${named}: there is no such file`);
+}
+
+/** In this folder or the nearest above it. */
+function found(folder: string): string | null {
+  const here = fileNames.map((name) => join(folder, name)).find((file) => existsSync(file));
+  if (here !== undefined) return here;
+  const above = dirname(folder);
+  return above === folder ? null : found(above);
+}
+
+/** Loaded when there is a file: reading modules and zod is much for a sentence of help. */
+async function readFile(file: string): Promise<ProjectConfig> {
+  const [{ readProject }, { importOrExplain }] = await Promise.all([
+    import("../../project.ts"),
+    import("../modules.ts"),
+  ]);
+  if (file.endsWith(".json")) return readProject(jsonIn(file), file);
+  const { default: exported } = await importOrExplain(file);
+  if (exported === undefined)
+    throw new UsageError(`${file} has no default export: export default defineConfig({ ... })`);
+  return readProject(exported, file);
+}
+
+function jsonIn(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function sagasOf({ sagas = [] }: ProjectConfig, file: string): Promise<readonly Saga[]> {
+  const { importSagas } = await import("../modules.ts");
+  const wanted: readonly (Saga | string)[] = Array.isArray(sagas) ? sagas : [sagas as Saga | string]; // it is no list
+  const known = await Promise.all(
+    wanted.map(async (each) => (typeof each === "string" ? await importSagas([resolve(dirname(file), each)]) : [each])),
+  );
+  return [...new Set(known.flat())];
+}
+
+async function settingsOf({ settings = {} }: ProjectConfig, { env }: Io): Promise<Partial<Settings>> {
+  const { settingNames } = await import("../../config.ts");
+  const kept = Object.entries(settings).filter(([key]) => !isGiven(env[settingNames[key as keyof Settings]]));
+  return Object.fromEntries(kept);
+}
+
+function given(text: string | undefined): string | undefined {
+  return isGiven(text) ? text : undefined;
+}
+
+function isGiven(text: string | undefined): boolean {
+  return text !== undefined && text !== "";
+}

@@ -1,0 +1,40 @@
+/** Every command that has the shape of `base/command.ts`, in the order of the help, and what their groups are. */
+import type { AnyCommand } from "./base/command.ts";
+import { approve, reject, respond } from "./approvals/decide.ts";
+import { approvalsList, approvalsShow } from "./approvals/list.ts";
+import { dlqDiscard } from "./dlq/discard.ts";
+import { dlqGroups, dlqList } from "./dlq/list.ts";
+import { dlqShow } from "./dlq/show.ts";
+import { effectsProbe, effectsResolve } from "./effects/acts.ts";
+import { effectsList, effectsShow } from "./effects/list.ts";
+import { replayPlan } from "./replay/plan.ts";
+import { replayRun } from "./replay/run.ts";
+import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
+import { runsHistory } from "./runs/history.ts";
+import { runsKill } from "./runs/kill.ts";
+import { runsList } from "./runs/list.ts";
+import { runsLogs } from "./runs/logs.ts";
+import { runsProbe } from "./runs/probe.ts";
+import { runsShow } from "./runs/show.ts";
+import { runsSignal } from "./runs/signal.ts";
+import { runsStart } from "./runs/start.ts";
+import { runsTimeline } from "./runs/timeline.ts";
+import { runsWatch } from "./runs/watch.ts";
+import { versionCommand } from "./version.ts";
+
+export const groups: ReadonlyMap<string, string> = new Map([
+  ["runs", "Start runs, look at them, ask things of them"],
+  ["approvals", "What runs ask people"],
+  ["dlq", "Dead letters: runs that are parked for a person"],
+  ["replay", "Plans of what replaying would do, and their execution"],
+  ["effects", "What was tried outside, and what is known of it"],
+]);
+
+export const commands: readonly AnyCommand[] = [
+  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs],
+  ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
+  ...[approvalsList, approvalsShow, approve, reject, respond],
+  ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
+  ...[effectsList, effectsShow, effectsProbe, effectsResolve],
+  versionCommand,
+];

@@ -1,0 +1,119 @@
+/** `reprise replay run`: executes a plan, or a batch of them. */
+import type { BatchReport, Client } from "../../client/index.ts";
+import { RepriseError } from "../../errors.ts";
+import type { Cli } from "../base/cli.ts";
+import { command } from "../base/command.ts";
+import { ink, type Line } from "../base/ink.ts";
+import { durationOf, wholeOf } from "../base/values.ts";
+import { counted } from "../base/words.ts";
+import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
+
+interface Flags {
+  readonly onlySafe?: true;
+  readonly canary?: string;
+  readonly canaryWithin?: string;
+  readonly rate?: string;
+  readonly override?: string;
+  readonly expect?: string;
+}
+
+const countedFrom = 20;
+
+export const replayRun = command<[plan: string], Flags>({
+  name: "replay run",
+  summary: "Execute a plan, or a batch, that `replay plan` has made: once, and only while the runs lie there as they did",
+  details:
+    "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch can be executed\nagain: it goes on where it stopped, and does no run twice.",
+  args: [["<plan>", "id of the plan or batch"]],
+  options: [
+    ["--only-safe", "leave out what is not safe (which is what happens without --override)"],
+    ["--canary <n>", "of a batch: so many first, and stop where one of them is parked again"],
+    ["--canary-within <duration>", "how long the canaries are watched; 30s unless given"],
+    ["--rate <n>", "of a batch: runs a second; 10 unless given"],
+    ["--override <why>", "execute it although it is not safe; it stands in the log"],
+    ["--expect <n>", `how many runs are meant: needed above ${countedFrom} where nobody can be asked`],
+  ],
+  examples: [
+    "reprise replay run 01J8Z2 --reason 'the bank is back'",
+    "reprise replay run 01J8Z2 --only-safe --canary 1 --reason 'the bank is back' --yes",
+    "reprise replay run 01J8Z2 --dry-run --json",
+  ],
+  kinds: ["Replayed", "BatchReport"],
+  run: async (cli, flags, id) => {
+    if (flags.onlySafe && flags.override !== undefined) throw new UsageError("--only-safe or --override, not both");
+    const client = await cli.client();
+    const batch = await batchOf(client, id);
+    return batch === null ? await runPlan(cli, client, id, flags) : await runBatch(cli, client, batch, flags);
+  },
+});
+
+/** `null`: it is the plan of one run. Throws PLAN_GONE. */
+async function batchOf(client: Client, id: string): Promise<BatchReport | null> {
+  try {
+    return await client.batch(id);
+  } catch (error) {
+    if (error instanceof RepriseError && error.code === "INPUT_INVALID") return null;
+    throw error;
+  }
+}
+
+async function runPlan(cli: Cli, client: Client, id: string, { canary, override }: Flags): Promise<ExitCode> {
+  if (canary !== undefined) throw new UsageError("--canary is for a batch: this is the plan of one run");
+  if (cli.globals.dryRun) {
+    const data = { plan: id, dryRun: true };
+    cli.out.document("Replayed", data, { lines: () => ["The plan would be executed; `replay plan` has said what that does."] });
+    return exitCodes.ok;
+  }
+  const replayed = await client.executePlan(id, { by: cli.by, reason: await cli.reason(), ...(override === undefined ? {} : { override }) });
+  const { run, mode } = replayed;
+  cli.out.document("Replayed", { plan: id, ...replayed }, {
+    id: run,
+    lines: () => [[ink("green", `✓ ${mode}`), ` is requested; run ${run} goes on`]],
+  });
+  cli.out.note(`Follow it: reprise runs watch ${run}`);
+  return exitCodes.ok;
+}
+
+async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Flags): Promise<ExitCode> {
+  const wanted = batch.items.filter(({ safe }) => safe || flags.override !== undefined).length;
+  if (cli.globals.dryRun) {
+    cli.out.document("BatchReport", { ...batch, dryRun: true }, {
+      id: batch.id,
+      lines: () => [`${counted(wanted, "run")} of ${batch.items.length} would be executed`, ...reportLines(cli, batch)],
+    });
+    return exitCodes.ok;
+  }
+  await confirm(cli, wanted, batch.items.length, flags);
+  const report = await client.executeBatch(batch.id, {
+    ...{ by: cli.by, reason: await cli.reason() },
+    ...(flags.override === undefined ? {} : { override: flags.override }),
+    ...(flags.canary === undefined ? {} : { canary: wholeOf(flags.canary, "--canary", 1, 1_000) }),
+    ...(flags.canaryWithin === undefined ? {} : { canaryWithin: durationOf(flags.canaryWithin, "--canary-within") }),
+    ...(flags.rate === undefined ? {} : { ratePerSecond: wholeOf(flags.rate, "--rate", 1, 1_000) }),
+  });
+  cli.out.document("BatchReport", report, { id: report.id, lines: () => reportLines(cli, report) });
+  return report.results.every((result) => result?.result === "done") ? exitCodes.ok : exitCodes.partial;
+}
+
+async function confirm(cli: Cli, wanted: number, all: number, { expect, override }: Flags): Promise<void> {
+  if (expect !== undefined && expect !== String(wanted)) {
+    throw new UsageError(`--expect ${expect}, but ${counted(wanted, "run")} would be executed: nothing was done`);
+  }
+  if (expect !== undefined || wanted === 0) return;
+  const question = `Execute ${counted(wanted, "plan")} of ${all}${override === undefined ? "" : ", also those that are not safe"}?`;
+  if (wanted > countedFrom) await cli.ask.typed(`${question} Type ${wanted}.`, String(wanted), `--expect ${wanted}`);
+  else if (!cli.globals.yes) await cli.ask.confirm(question, "--yes");
+}
+
+function reportLines({ out }: Cli, { items, results, stopped }: BatchReport): readonly Line[] {
+  const size = Math.max(0, ...items.map(({ run }) => run.length));
+  return [
+    ...items.map(({ run, reasons }, at): Line => {
+      const result = results[at] ?? null;
+      if (result === null) return [ink("dim", "  ○ "), run.padEnd(size), `  not yet${reasons.length === 0 ? "" : `: ${out.text(reasons.join("; "))}`}`];
+      if (result.result === "done") return [ink("green", "  ✓ "), run.padEnd(size), `  run ${result.run} goes on`];
+      return [ink(result.result === "failed" ? "red" : "yellow", "  – "), run.padEnd(size), `  ${result.result}: ${out.text(result.reason)}`];
+    }),
+    ...(stopped === null ? [] : [ink("red", `✗ stopped: ${out.text(stopped)}`)]),
+  ];
+}

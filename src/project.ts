@@ -1,0 +1,94 @@
+/**
+ * What a project says of itself in `reprise.config.ts` (or `.mts`, `.js`, `.mjs`, `.json`): its sagas, where Redis is, settings.
+ * Owns the shape of that file and what is wrong with one. A flag wins over the environment, the environment over the file.
+ */
+import { z } from "zod";
+import { defaultSettings, type Settings } from "./config.ts";
+import { RepriseError } from "./errors.ts";
+import { isSaga, type Saga } from "./saga/index.ts";
+
+/** A `reprise.config`. What it does not name is the environment's, or the default. */
+export interface ProjectConfig {
+  /** For editors, in a `.json` file. */
+  readonly $schema?: string;
+  /** Sagas, or modules that export them, relative to the file. */
+  readonly sagas?: Saga | string | readonly (Saga | string)[];
+  /** `redis://`, `rediss://`, `unix://`; REDIS_URL wins. */
+  readonly redis?: string;
+  /** REPRISE_NAMESPACE wins. */
+  readonly namespace?: string;
+  /** Whose runs the command line means; REPRISE_TENANT wins, `default` unless given. */
+  readonly tenant?: string;
+  /** REPRISE_SHARDS wins. */
+  readonly shards?: number;
+  /** REPRISE_LANES wins. */
+  readonly lanes?: number;
+  /** `file:///dir` or `s3://bucket/prefix?endpoint=...`; REPRISE_ARTIFACTS wins. */
+  readonly artifacts?: string;
+  /** In ms unless the name says otherwise; the variable of each wins. */
+  readonly settings?: Partial<Settings>;
+}
+
+/** Types a `reprise.config.ts`: `export default defineConfig({ sagas: ["./sagas/index.ts"] })`. Checks nothing by itself. */
+export function defineConfig(config: ProjectConfig): ProjectConfig {
+  return config;
+}
+
+const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "it is not 1 to 64 characters of A-Z a-z 0-9 _ . -");
+const modulePath = z.string().min(1).describe("A module that exports sagas, relative to this file");
+
+/** With what may stand in `sagas`: in a JSON file paths alone. */
+function shapeWith<Item extends z.ZodType>(item: Item) {
+  const settings = Object.fromEntries(
+    Object.entries(defaultSettings).map(([key, standard]) => [
+      key,
+      z.int().positive().optional().meta({ default: standard }),
+    ]),
+  );
+  return z.strictObject({
+    $schema: z.string().optional(),
+    sagas: z
+      .union([item, z.array(item)])
+      .optional()
+      .describe("Modules that export the sagas of this project"),
+    redis: z
+      .string()
+      .regex(/^(rediss?|unix):\/\/./, "it is neither redis://, rediss:// nor unix://")
+      .optional()
+      .describe("Where Redis is; REDIS_URL wins"),
+    namespace: name.optional().describe("Separates installations on one Redis; REPRISE_NAMESPACE wins"),
+    tenant: name.optional().describe("Whose runs the command line means; REPRISE_TENANT wins"),
+    shards: z.int().min(1).max(1_024).optional().describe("Fixed for a namespace; REPRISE_SHARDS wins"),
+    lanes: z.int().min(1).max(64).optional().describe("Wake-up queues per pool; REPRISE_LANES wins"),
+    artifacts: z
+      .string()
+      .regex(/^(file|s3):\/\/./, "it is neither file:///dir nor s3://bucket")
+      .optional()
+      .describe("Where large values are kept; REPRISE_ARTIFACTS wins"),
+    settings: z.strictObject(settings).optional().describe("Bounds and waits, in ms unless the name says otherwise"),
+  });
+}
+
+const fileShape = shapeWith(
+  z.union([modulePath, z.custom<Saga>(isSaga, "it is neither a saga nor the path of a module")]),
+);
+
+/** Reads what a `reprise.config` exports. Throws CONFIG_INVALID with every problem found; `file` is named in it. */
+export function readProject(exported: unknown, file: string): ProjectConfig {
+  const parsed = fileShape.safeParse(exported);
+  // What the shape has let through is what the interface says: both are written out above, key by key.
+  if (parsed.success) return parsed.data as ProjectConfig;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const where = path.length === 0 ? "" : `${path.map(String).join(".")}: `;
+    return `${where}${message}`;
+  });
+  throw new RepriseError("CONFIG_INVALID", `${file} cannot be used: ${problems.join("; ")}`, {
+    details: { file, problems },
+  });
+}
+
+/** The JSON schema of a `reprise.config.json`, as it is published (`schemas/reprise.config.schema.json`). */
+export function projectJsonSchema(): object {
+  const schema = z.toJSONSchema(shapeWith(modulePath), { target: "draft-7", io: "input" });
+  return { ...schema, title: "reprise.config.json" };
+}

@@ -1,0 +1,137 @@
+/**
+ * The processes of a round: the world, and workers in places; each place has a way of its own to Redis. Who dies is
+ * replaced at once.
+ *
+ * Invariant: whoever ends a worker says so in the books before.
+ */
+import type { Children } from "../support/fault-build.ts";
+import { withOrders } from "../support/fault-child.ts";
+import type { Plan } from "../support/fault-plan.ts";
+import { type Child, type Exit, spawnChild, waitFor } from "../support/processes.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import type { Books } from "./books.ts";
+import type { StorePair } from "./store-pair.ts";
+import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
+
+const bootMs = 60_000;
+
+export interface Place {
+  readonly proxy: TcpProxy;
+  worker: CrewMember | null;
+}
+
+export interface CrewMember {
+  readonly child: Child;
+  readonly owner: string;
+  readonly hits: string;
+  readonly version: 1 | 2;
+  isFrozen: boolean;
+}
+
+export interface CrewOptions {
+  readonly books: Books;
+  readonly store: StorePair;
+  readonly world: string;
+  readonly built: Children<"worker">;
+  readonly allowForgetfulStore: boolean;
+  /** What the wall clock of the next one is wrong by. */
+  readonly nextSkewMs: () => number;
+}
+
+export class Crew {
+  readonly places: readonly Place[];
+  version: 1 | 2 = 1;
+  readonly #options: CrewOptions;
+  #spawned = 0;
+  #closed = false;
+  readonly #replacing = new Set<Promise<void>>();
+
+  private constructor(options: CrewOptions, places: readonly Place[]) {
+    this.#options = options;
+    this.places = places;
+  }
+
+  static async open(options: CrewOptions, size: number): Promise<Crew> {
+    const proxies = Array.from({ length: size }, () => startTcpProxy({ target: options.store.target }));
+    const crew = new Crew(
+      options,
+      (await Promise.all(proxies)).map((proxy) => ({ proxy, worker: null })),
+    );
+    await Promise.all(crew.places.map((place) => crew.#man(place)));
+    return crew;
+  }
+
+  /** Those that are at work and not frozen. */
+  get fit(): readonly (Place & { readonly worker: CrewMember })[] {
+    return this.places.filter(
+      (place): place is Place & { readonly worker: CrewMember } =>
+        place.worker !== null && !place.worker.isFrozen && place.worker.child.isRunning,
+    );
+  }
+
+  arm({ child }: CrewMember, plan: Plan | null): void {
+    if (child.isRunning) child.send({ arm: plan } satisfies WorkerRequest);
+  }
+
+  block({ child }: CrewMember, blockMs: number): void {
+    if (child.isRunning) child.send({ blockMs } satisfies WorkerRequest);
+  }
+
+  /** Ends one in good order. */
+  async retire(place: Place): Promise<void> {
+    const { worker } = place;
+    if (worker === null || !worker.child.isRunning) return;
+    await worker.child.kill("SIGTERM");
+  }
+
+  /** Waits until every place is filled. */
+  async full(): Promise<void> {
+    await waitFor(() => this.fit.length === this.places.length, { timeoutMs: bootMs, what: "every worker to serve" });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#replacing);
+    await Promise.all(this.places.map(({ worker }) => worker?.child.stop()));
+    await Promise.all(this.places.map(({ proxy }) => proxy.close()));
+  }
+
+  async #man(place: Place): Promise<void> {
+    const { books, world, built, allowForgetfulStore, nextSkewMs } = this.#options;
+    this.#spawned += 1;
+    const n = this.#spawned;
+    const [hits, acked] = [`hits-${n}.jsonl`, `acked-${n}.jsonl`];
+    const orders: WorkerOrders = {
+      redis: place.proxy.url,
+      world,
+      hits: books.file(hits),
+      acked: books.file(acked),
+      version: this.version,
+      allowForgetfulStore,
+      skewMs: nextSkewMs(),
+    };
+    const child = await spawnChild(built.worker, withOrders(orders));
+    void child.exit.then((exit) => this.#replace(place, child, exit));
+    const isReady = (message: unknown): message is WorkerReady => Object.hasOwn(message as object, "ready");
+    const ready = await child.nextMessage(isReady, bootMs).catch(() => null);
+    if (ready === null) return; // it died before it served: another one follows
+    const { ready: owner } = ready;
+    books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
+    place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
+  }
+
+  #replace(place: Place, child: Child, { code, signal }: Exit): void {
+    const isKnown = place.worker?.child === child;
+    this.#options.books.keep(`worker-${child.pid}.log`, child.stderr);
+    const note = signal ?? (code === 0 ? "in good order" : `code ${code}: ${child.stderr.slice(-1_000)}`);
+    const owner = isKnown ? { owner: place.worker?.owner ?? "" } : {};
+    this.#options.books.mishap("worker ended", { pid: child.pid, ...owner, note });
+    if (isKnown) place.worker = null;
+    if (this.#closed) return;
+    const replaced = this.#man(place).catch((error: unknown) => {
+      this.#options.books.mishap("worker not started", { note: String(error) });
+    });
+    this.#replacing.add(replaced);
+    void replaced.finally(() => this.#replacing.delete(replaced));
+  }
+}

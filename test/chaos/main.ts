@@ -1,0 +1,52 @@
+/**
+ * `npm run chaos -- --seed S --runs N --kills K --fsync always|everysec [--together] [--without T,U] [--keep] [--json]`: plays a
+ * round of chaos and judges it. Exit 0: nothing was found; 1: an invariant was broken, and how is told; 3: VOID, the round
+ * proves nothing; 2: it could not be played.
+ */
+import { parseArgs } from "node:util";
+import type { Asked, Trouble } from "./options.ts";
+import { summaryOf, tellRound } from "./report.ts";
+import { playRound } from "./round.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    runs: { type: "string", default: "1000" },
+    kills: { type: "string", default: "50" },
+    fsync: { type: "string", default: "always" },
+    together: { type: "boolean", default: false },
+    without: { type: "string", default: "" },
+    keep: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+
+function asked(): Asked {
+  const { fsync } = values;
+  if (fsync !== "always" && fsync !== "everysec") throw new RangeError("--fsync is always or everysec");
+  const whole = (name: "seed" | "runs" | "kills", least: number) => {
+    const value = Number(values[name]);
+    if (Number.isSafeInteger(value) && value >= least) return value;
+    throw new RangeError(`--${name} is a whole number from ${least}`);
+  };
+  const without = values.without.split(",").filter((name) => name !== "") as Trouble[]; // a name that is none leaves nothing out
+  return {
+    seed: whole("seed", 0),
+    runs: whole("runs", 1),
+    kills: whole("kills", 0),
+    fsync,
+    together: values.together,
+    without,
+  };
+}
+
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+try {
+  const round = await playRound(asked(), { tell: say, keepsBooks: values.keep });
+  for (const line of tellRound(round)) (values.json ? say : console.log)(line);
+  if (values.json) console.log(JSON.stringify(summaryOf(round)));
+  process.exitCode = round.violations.length > 0 ? 1 : round.voids.length > 0 ? 3 : 0;
+} catch (error) {
+  console.error(error);
+  process.exitCode = 2;
+}

@@ -1,0 +1,127 @@
+/** What holds for every command of `reprise`: its help, its examples, how it refuses, and that it ends with a code of its own. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { addCommand } from "../../src/cli/base/command.ts";
+import { addGlobals } from "../../src/cli/base/globals.ts";
+import { commands, groups } from "../../src/cli/commands.ts";
+import { exitCodeOf, exitCodes, exitMeanings, Interrupted, UsageError } from "../../src/cli/exit.ts";
+import { errorCodes, RepriseError } from "../../src/errors.ts";
+import { cli } from "../support/cli.ts";
+import { cliReference } from "../support/cli-reference.ts";
+
+const named = commands.map((spec) => [spec.name, spec] as const);
+const docs = readFileSync(resolve(import.meta.dirname, "../../docs/cli.md"), "utf8");
+
+describe.each(named)("reprise %s", (name, spec) => {
+  test("has a help with what it does and at least three examples", async () => {
+    const { code, stdout, stderr } = await cli([...name.split(" "), "--help"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(spec.summary);
+    expect(spec.examples.length).toBeGreaterThanOrEqual(3);
+    for (const example of spec.examples) expect(stdout).toContain(`  ${example}\n`);
+  });
+
+  test.each(spec.examples)("takes its own example: %s", async (example) => {
+    let taken = "";
+    const program = new Command("reprise").exitOverride().configureOutput({ writeErr: () => {} });
+    addGlobals(program);
+    addCommand(program, spec, groups, async () => {
+      taken = name;
+    });
+    await program.parseAsync(wordsOf(example), { from: "user" });
+    expect(taken).toBe(name);
+  });
+
+  test("prints documents whose kinds are documented", () => {
+    expect(spec.kinds.length).toBeGreaterThan(0);
+    for (const kind of spec.kinds) expect(docs).toContain(`\`${kind}\``);
+  });
+
+  test("stands in groups that say what they are for", () => {
+    const words = name.split(" ");
+    for (let at = 1; at < words.length; at += 1) expect(groups.get(words.slice(0, at).join(" "))).toBeTruthy();
+  });
+});
+
+/** The words of the `reprise` call in an example, as a shell splits them. */
+function wordsOf(example: string): readonly string[] {
+  const call = /reprise ((?:'[^']*'|"[^"]*"|[^|&>$]|\$(?!\())*)/.exec(example)?.[1] ?? "";
+  return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? "",
+  );
+}
+
+describe("commands that had their help before", () => {
+  test.each(["demo", "lint", "check", "health"])("%s has three examples", async (name) => {
+    const { code, stdout } = await cli([name, "--help"]);
+    expect(code).toBe(0);
+    expect((stdout.match(/^ {2}.*(?:reprise|npm start)/gm) ?? []).length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe("exit codes", () => {
+  test.each(errorCodes)("%s has one, which is not success", (code) => {
+    const exit = exitCodeOf(new RepriseError(code, "a test"));
+    expect(exit).toBeGreaterThan(0);
+    expect(exitMeanings[exit]).toBeTruthy();
+  });
+
+  test("are those that scripts rely on, and are documented", () => {
+    expect(Object.values(exitCodes)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130]);
+    for (const [code, meaning] of Object.entries(exitMeanings)) expect(docs).toContain(`| ${code} | ${meaning} |`);
+    expect(exitCodeOf(new Interrupted())).toBe(130);
+    expect(exitCodeOf(new UsageError("no"))).toBe(2);
+    expect(exitCodeOf(new Error("what is this"))).toBe(1);
+  });
+});
+
+describe("a line that cannot be read", () => {
+  test.each([
+    [["runs", "lst"], "unknown command 'lst'"],
+    [["runs", "list", "--nope"], "unknown option '--nope'"],
+    [["runs", "list", "--limit", "0"], "--limit 0 is not a whole number from 1 to 1000"],
+    [["runs", "list", "--status", "gone"], "--status gone: it is running"],
+    [["runs", "list", "--timeout", "soon"], "--timeout soon is not a duration"],
+    [["runs", "list", "-o", "xml"], "--output is table, wide, json, jsonl, id"],
+    [["runs", "list", "--json", "-o", "id"], "one form of output"],
+  ])("%j is refused in a sentence, with exit code 2", async (argv, sentence) => {
+    const { code, stdout, stderr } = await cli([...argv, "--redis", "redis://127.0.0.1:1"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain("    at ");
+  });
+
+  test("is refused in a document where one was asked for", async () => {
+    const { code, stdout, stderr } = await cli(["runs", "list", "--nope", "--json"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: "USAGE",
+        message: "unknown option '--nope' (reprise --help says more)",
+        hint: null,
+        runbook: null,
+        details: {},
+      },
+    });
+  });
+
+  test("a group without a verb prints what it has", async () => {
+    const { code, stdout, stderr } = await cli(["runs"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("Usage: reprise runs");
+  });
+});
+
+test("a Redis that is not there is said with what to do, and exits 6", async () => {
+  const argv = ["runs", "list", "--redis", "redis://127.0.0.1:1"];
+  const [text, json] = await Promise.all([cli(argv), cli([...argv, "--json"])]);
+  expect([text.code, json.code, text.stdout, json.stdout]).toEqual([6, 6, "", ""]);
+  expect(text.stderr).toMatch(/STORE_UNAVAILABLE\]\n {2}what to do: .*\n {2}more: .*runbooks\/STORE_UNAVAILABLE.md\n/);
+  expect(JSON.parse(json.stderr).error).toMatchObject({ code: "STORE_UNAVAILABLE", hint: expect.any(String) });
+});
+
+test("the reference is made from the program", async () => {
+  await expect(cliReference()).toMatchFileSnapshot(resolve(import.meta.dirname, "../../docs/cli-reference.md"));
+});
