@@ -17,6 +17,7 @@ import { type Size, sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 import { headerOf, tableOf } from "./table.ts";
 import { takeover } from "./takeover.ts";
+import { telemetry } from "./telemetry.ts";
 import { throughput } from "./throughput.ts";
 import { timers } from "./timers.ts";
 import { waiting } from "./waiting.ts";
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   boot,
   waiting,
   timers,
+  telemetry,
 ];
 
 interface Wanted {
