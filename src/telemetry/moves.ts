@@ -88,10 +88,7 @@ function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
   }
 }
 
-type RowTaken = Extract<
-  Taken,
-  { readonly what: "outcome" | "probed" | "intent" | "tool" | "undo" | "approval" }
->;
+type RowTaken = Extract<Taken, { readonly what: "outcome" | "probed" | "intent" | "tool" | "undo" | "approval" }>;
 
 function rowMoves({ before }: CommittedFact, row: Row, taken: RowTaken): readonly Move[] {
   switch (taken.what) {

@@ -50,7 +50,7 @@ beforeEach(() => {
   unfollow = followSpans((span) => spans.push(span));
   telemetry = createTelemetry({
     logs: { level: "debug", write: (line) => lines.push(line) },
-    metrics: { labels: { reprise_ns: "test" }, tenants: 1 },
+    metrics: { labels: { zone: "b" }, tenants: 1 },
     traces: true,
   });
 });
@@ -71,12 +71,12 @@ describe("two runs, one of which fails", () => {
     await Promise.allSettled([good.result(), bad.result()]);
     const ended = () => spans.filter(({ name }) => name === "run paying").length === 2;
     await until(ended);
-    return client;
+    return { client, namespace };
   }
   const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
   test("logs tell them with run, saga, step, operation and trace", async () => {
-    const client = await play();
+    const { client } = await play();
     const spoken = logged().find(({ msg }) => String(msg).startsWith("reserving"));
     expect(spoken).toMatchObject({ level: "info", run: "good", tenant: "default", saga: "paying@1", step: "reserve" });
     expect(spoken?.["operationId"]).toMatch(/\/default\/good\/reserve\/1$/);
@@ -88,7 +88,7 @@ describe("two runs, one of which fails", () => {
   });
 
   test("metrics count them, what was prevented, and what the objectives make of it", async () => {
-    const client = await play();
+    const { client, namespace } = await play();
     const text = await telemetry.metricsText();
     const value = (name: string, ...labels: readonly string[]) => {
       const line = text
@@ -103,7 +103,7 @@ describe("two runs, one of which fails", () => {
     };
     expect(telemetry.metricsContentType).toMatch(/^application\/openmetrics-text/);
     expect(text.endsWith("# EOF\n")).toBe(true);
-    expect(value("reprise_runs_started_total", 'saga="paying"', 'reprise_ns="test"')).toBe(2);
+    expect(value("reprise_runs_started_total", 'saga="paying"', 'zone="b"', `reprise_ns="${namespace}"`)).toBe(2);
     expect(value("reprise_runs_ended_total", 'status="completed"')).toBe(1);
     expect(value("reprise_runs_ended_total", 'status="failed"', 'rollback="complete"')).toBe(1);
     expect(value("reprise_duplicates_prevented_total", 'how="start"')).toBe(1);
@@ -130,7 +130,7 @@ describe("two runs, one of which fails", () => {
   });
 
   test("I13 a planted secret is in no line, no metric and no span", async () => {
-    const client = await play();
+    const { client } = await play();
     const all = [...lines, await telemetry.metricsText(), ...spans.map((span) => JSON.stringify(span))];
     expect(all.length).toBeGreaterThan(20);
     expect(all.filter((text) => text.includes(canary) || text.includes(word))).toEqual([]);

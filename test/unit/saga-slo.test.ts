@@ -48,7 +48,7 @@ test("the newest version of a saga gives rules with two windows for each burn ra
   expect(groups.map(({ name, rules }) => [name, rules.length])).toEqual([["reprise-slo-order", 3]]);
   const [fast, , slow] = groups[0]?.rules ?? [];
   const share = (window: string) =>
-    `sum(rate(reprise_slo_events_total{saga="order",objective="completion",verdict="bad"}[${window}])) / sum(rate(reprise_slo_events_total{saga="order",objective="completion"}[${window}]))`;
+    `sum by (reprise_ns) (rate(reprise_slo_events_total{saga="order",objective="completion",verdict="bad"}[${window}])) / sum by (reprise_ns) (rate(reprise_slo_events_total{saga="order",objective="completion"}[${window}]))`;
   expect(fast).toMatchObject({
     alert: "RepriseSloBurn",
     expr: `${share("1h")} > 0.144 and ${share("5m")} > 0.144`,

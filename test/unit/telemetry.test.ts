@@ -100,7 +100,7 @@ describe("metrics", () => {
     expect(of("reprise_tenant_runs_started_total")).toEqual([
       expect.stringContaining('tenant="t0"'),
       expect.stringContaining('tenant="t1"'),
-      'reprise_tenant_runs_started_total{tenant="other"} 1198',
+      'reprise_tenant_runs_started_total{tenant="other",reprise_ns="shop"} 1198',
     ]);
   });
 
@@ -115,10 +115,10 @@ describe("metrics", () => {
     const outcome = { what: "outcome", seq: 1, send: 1, outcome: "succeeded", proof: "answer" } as const;
     placed.facts.emit(committed({ record, rows: [cut], entry: aLogEntry(3, { taken: [outcome] }) }));
     const text = await telemetry.metricsText();
-    expect(text).toContain('reprise_recovery_seconds_sum{saga="order"} 4');
-    expect(text).toContain('reprise_resumptions_total{saga="order",step="reserve"} 1');
-    expect(text).toContain('reprise_resumptions_succeeded_total{saga="order",step="reserve"} 1');
-    expect(text).toContain('reprise_resumption_steps_kept_total{saga="order"} 2');
+    expect(text).toMatch(/reprise_recovery_seconds_sum\{[^}]*saga="order"[^}]*\} 4\n/);
+    expect(text).toContain('reprise_resumptions_total{saga="order",step="reserve",reprise_ns="shop"} 1');
+    expect(text).toContain('reprise_resumptions_succeeded_total{saga="order",step="reserve",reprise_ns="shop"} 1');
+    expect(text).toContain('reprise_resumption_steps_kept_total{saga="order",reprise_ns="shop"} 2');
   });
 
   test("a store that is away takes nothing from a look but its own gauges", async () => {
