@@ -16,6 +16,7 @@ const rooms = {
   client: ["core", "saga"],
   idempotency: ["core", "saga"],
   page: ["client", "core", "saga"],
+  admin: ["core"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 

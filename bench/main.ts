@@ -13,6 +13,7 @@ import { Lab } from "./lab.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
 import { roundTrips } from "./round-trips.ts";
+import { simulation } from "./simulation.ts";
 import { type Size, sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 import { headerOf, tableOf } from "./table.ts";
@@ -34,6 +35,7 @@ const benches: readonly Bench[] = [
   boot,
   waiting,
   timers,
+  simulation,
   telemetry,
 ];
 

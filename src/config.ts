@@ -48,6 +48,13 @@ export interface Config {
   readonly pools: readonly string[];
   readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
   readonly allowForgetfulStore: boolean;
+  /** Where probes and scrapers ask; `null`: nowhere. */
+  readonly adminPort: number | null;
+  readonly adminHost: string;
+  /** What a worker is called; `null`: after its host and process. */
+  readonly workerName: string | null;
+  /** Of the program as it was deployed (a release, a commit); empty: not told. */
+  readonly version: string;
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...&region=...`; `null`: no value is kept outside Redis. */
   readonly artifacts: string | null;
   readonly settings: Settings;
@@ -274,6 +281,37 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  adminPort: {
+    name: "REPRISE_ADMIN_PORT",
+    about: "port of /livez /readyz /startupz /metrics; 0 is a free one",
+    schema: z
+      .string()
+      .regex(/^\d{0,5}$/, "is not a port")
+      .transform((text) => (text === "" ? null : Number(text)))
+      .refine((port) => port === null || port <= 65_535, "is not a port"),
+    standard: "",
+  },
+  adminHost: {
+    name: "REPRISE_ADMIN_HOST",
+    about: "address the admin port listens on; 0.0.0.0 in a container",
+    schema: z.string().regex(/^[0-9A-Za-z.:-]{1,255}$/, "is not an address"),
+    standard: "127.0.0.1",
+  },
+  workerName: {
+    name: "REPRISE_WORKER_NAME",
+    about: "what a worker is called in lists; its host and process unless set",
+    schema: z
+      .string()
+      .max(100, "is longer than 100 characters")
+      .transform((text) => (text === "" ? null : text)),
+    standard: "",
+  },
+  version: {
+    name: "REPRISE_VERSION",
+    about: "release or commit of the program, shown with its workers",
+    schema: z.string().max(100, "is longer than 100 characters"),
+    standard: "",
   },
   artifacts: {
     name: "REPRISE_ARTIFACTS",

@@ -41,6 +41,7 @@ export const errorCodes = [
   "MIGRATION_REFUSED",
   "CURSOR_INVALID",
   "SCHEDULE_NOT_FOUND",
+  "WORKER_NOT_FOUND",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_CONFLICT",

@@ -1,4 +1,6 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
+
+export type { AdminAddress, MetricsPage } from "./admin/index.ts";
 export {
   type FileArtifactsOptions,
   fileArtifacts,
@@ -72,11 +74,13 @@ export {
   type StandAt,
   type Started,
   type StartOptions,
+  type SupervisorView,
   type TokenFor,
   type TokenOptions,
   type TokenView,
   type UndoOptions,
   type VerbOptions,
+  type Workers,
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
@@ -86,9 +90,12 @@ export type {
   CallVerdict,
   Cause,
   Course,
+  DrainRequest,
   Explanation,
   Fact,
   Facts,
+  Heartbeat,
+  KeptHeartbeat,
   Known,
   LastAct,
   ListPage,
@@ -110,6 +117,7 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SeenWorker,
   SloReport,
   SloStanding,
   Span,
@@ -125,11 +133,14 @@ export type {
   UnwindPreview,
   Verb,
   Verdict,
+  WorkerHealth,
+  WorkerState,
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
 export type { Answered, Idempotency, IdempotencyTimes, RequestContext, RequestOptions } from "./idempotency/index.ts";
 export {
+  type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
   type CreateWorkerOptions,

@@ -3,14 +3,37 @@
  * connected before it is used. What is not given in the options is read from the environment, what is wrong there is
  * refused at once.
  */
+import {
+  type Admin,
+  type AdminAddress,
+  type AdminPlace,
+  adminServer,
+  type MetricsPage,
+  workerAnswers,
+} from "./admin/index.ts";
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
 import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
 import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
-import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
+import {
+  engineWorker,
+  type StepLine,
+  type StepLogSink,
+  systemClock,
+  systemIds,
+  systemVitals,
+  type Worker,
+} from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps, type QueueTelemetry } from "./queue/index.ts";
+import {
+  bullmqCanaries,
+  bullmqConsumers,
+  bullmqDeadLetters,
+  bullmqTicks,
+  bullmqWakeUps,
+  type QueueTelemetry,
+} from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
 import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
@@ -47,6 +70,8 @@ export interface PlaceOptions {
 export type CreateClientOptions = PlaceOptions;
 
 export interface CreateWorkerOptions extends PlaceOptions {
+  /** What it is called where workers are listed; REPRISE_WORKER_NAME, or `<host>-<pid>`. It need not be unique. */
+  readonly name?: string | undefined;
   /** Handed to every step as `services`. */
   readonly services?: unknown;
   /** Runs driven at once; REPRISE_CONCURRENCY, or 50. */
@@ -63,6 +88,18 @@ export interface CreateWorkerOptions extends PlaceOptions {
   readonly allowForgetfulStore?: boolean | undefined;
   /** Receives what steps log; one JSON line each to stderr unless given. */
   readonly log?: StepLogSink | undefined;
+  /**
+   * Where `/livez`, `/readyz`, `/startupz` and `/metrics` are answered, from before `start` has checked anything until it has stopped;
+   * REPRISE_ADMIN_PORT and REPRISE_ADMIN_HOST, or nowhere.
+   */
+  readonly admin?: AdminOptions | undefined;
+}
+
+export interface AdminOptions extends Partial<AdminPlace> {
+  /** What `/metrics` shows beside the worker's own: a registry's page. */
+  readonly metrics?: (() => Promise<MetricsPage>) | undefined;
+  /** Told where it listens. */
+  readonly onOpen?: ((address: AdminAddress) => void) | undefined;
 }
 
 /** Where requests are remembered (the same place as runs, or another), and for how long. */
@@ -142,6 +179,8 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
+      vitals: systemVitals({ name: options.name ?? config.workerName, version: config.version }),
+      canaries: bullmqCanaries({ connect: base.queueConnection, namespace, pools, lanes, onTrouble }),
     },
     {
       namespace,
@@ -156,14 +195,60 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     },
   );
   const unwatch = telemetry?.watch(base);
+  return standing(worker, adminOf(worker, base, { ...pageOf(options.telemetry), ...options.admin }), async () => {
+    unwatch?.();
+    await base.close();
+  });
+}
+
+/** What `/metrics` shows of the telemetry that a worker was given. */
+function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics"> {
+  if (telemetry === undefined) return {};
+  return {
+    metrics: async () => ({ text: await telemetry.metricsText(), contentType: telemetry.metricsContentType }),
+  };
+}
+
+function adminOf(worker: Worker, { config, namespace, store }: Base, options: AdminOptions): Ground | null {
+  const port = options.port ?? config.adminPort;
+  if (port === null) return null;
+  const { host = config.adminHost, metrics = null, onOpen } = options;
+  const side = { namespace, health: () => worker.health(), ping: () => store.now(), metrics };
+  const admin: Admin = adminServer({ port, host }, workerAnswers(side));
+  const open = async (): Promise<void> => {
+    const address = await admin.open();
+    onOpen?.(address);
+  };
+  return { open, close: () => admin.close() };
+}
+
+/** What is there before a worker starts, and until it has stopped. */
+interface Ground {
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The same worker; what it stands on is closed when it has stopped, whoever stopped it. */
+function standing(worker: Worker, ground: Ground | null, close: () => Promise<void>): Worker {
+  const closed = worker.ended.then(async (asked) => {
+    await close();
+    await ground?.close();
+    return asked;
+  });
+  // Whoever stops it is told; where nobody does, there is nobody to tell.
+  closed.catch(() => undefined);
   return {
     id: worker.id,
-    start: () => worker.start(),
-    stop: async () => {
-      unwatch?.();
-      await worker.stop();
-      await base.close();
+    start: async () => {
+      await ground?.open();
+      await worker.start();
     },
+    stop: async () => {
+      await worker.stop();
+      await closed;
+    },
+    ended: closed,
+    health: () => worker.health(),
   };
 }
 

@@ -1,7 +1,8 @@
 /** Every command that has the shape of `base/command.ts`, in the order of the help, and what their groups are. */
-import type { AnyCommand } from "./base/command.ts";
+
 import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
+import type { AnyCommand } from "./base/command.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";

@@ -99,6 +99,7 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   MIGRATION_REFUSED: conflict,
   CURSOR_INVALID: usage,
   SCHEDULE_NOT_FOUND: notFound,
+  WORKER_NOT_FOUND: notFound,
   IDEMPOTENCY_IN_PROGRESS: conflict,
   IDEMPOTENCY_CONFLICT: conflict,
   IDEMPOTENCY_UNKNOWN: unsafe,

@@ -2,7 +2,16 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary, SloReport } from "../core/index.ts";
+import type {
+  DrainRequest,
+  ListPage,
+  ListQuery,
+  PausedSaga,
+  Review,
+  RunStatus,
+  RunSummary,
+  SloReport,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -38,6 +47,7 @@ import {
   type Wanted,
 } from "./start.ts";
 import { decideByToken, readToken, type TokenView } from "./tokens.ts";
+import { drainWorker, type Workers, workersNow } from "./workers.ts";
 
 const defaultPage = 50;
 const maxPage = 1_000;
@@ -159,6 +169,15 @@ export interface Client {
   resumeQueue(queue: string): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
+  /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
+  workers(): Promise<Workers>;
+  /**
+   * Asks a worker (by its id) to take no new runs, let its calls end, give back what it has, and stop. It hears it within five
+   * seconds; its process then ends, if it was started by `reprise worker`. Answers who asked first.
+   *
+   * @throws RepriseError WORKER_NOT_FOUND, INPUT_INVALID.
+   */
+  drain(worker: string, options: PauseOptions): Promise<DrainRequest>;
   /**
    * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
    *
@@ -236,6 +255,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    workers: () => workersNow(connection),
+    drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
     slo: (query) => sloOfSaga(connection, query),
     close: () => connection.close(),

@@ -43,6 +43,7 @@ export * from "./company/turns.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
 export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
+export * from "./fleet/index.ts";
 export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";

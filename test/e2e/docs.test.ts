@@ -64,6 +64,13 @@ it("an order is logged without its secret, counted, and held against its objecti
   );
 });
 
+it("a saga's paths are walked, one decision is asked for, and a run is replayed under other code", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("paths.ts", {})).toBe(
+    ["0 failures; not reached: order.gift", "false true", 'false value: "await_PACKED" -> "gift"', ""].join("\n"),
+  );
+});
+
 it("a list of children gives what they gave, and one that fails takes the others back", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("children"));

@@ -25,6 +25,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   waiting: ["waitingRuns", "ratioWithWaiting"],
   telemetry: ["toldToQuiet", "tracedToQuiet"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
+  simulation: ["simulatedPerSecond", "simulatedPerCpuSecond", "simulatedToMachine", "simulatedGrowthMb"],
 };
 
 const Line = z.object({ bench: z.string() }).catchall(z.number());

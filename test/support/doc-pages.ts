@@ -130,7 +130,7 @@ export const pages = {
     others: { "worker.ts": orderWorker },
   },
   telemetry: { path: "docs/telemetry.md", programs: ["watched.ts"], others: {} },
-  testing: { path: "docs/testing.md", programs: ["proof.ts"], others: {} },
+  testing: { path: "docs/testing.md", programs: ["proof.ts", "paths.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;

@@ -44,7 +44,11 @@ export interface Selection {
 }
 
 /** Throws UsageError, RUN_NOT_FOUND. */
-export async function selectRuns(cli: Cli, ids: readonly string[], { expect: _, ...filters }: SelectFlags): Promise<Selection> {
+export async function selectRuns(
+  cli: Cli,
+  ids: readonly string[],
+  { expect: _, ...filters }: SelectFlags,
+): Promise<Selection> {
   const by = onlyOne(ids, { ...filters });
   const tenant = await cli.tenant();
   const client = await cli.client();
@@ -88,7 +92,10 @@ export async function actOnRuns(cli: Cli, selection: Selection, act: Act, flags:
     return exitCodes.ok;
   }
   if (cli.globals.dryRun) {
-    printResults(cli, items.map((item) => resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)));
+    printResults(
+      cli,
+      items.map((item) => resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)),
+    );
     return exitCodes.ok;
   }
   await confirm(cli, selection, act, flags.expect);
