@@ -23,6 +23,10 @@ import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
 import { runsWatch } from "./runs/watch.ts";
 import { versionCommand } from "./version.ts";
+import { workersDrain } from "./workers/drain.ts";
+import { workersList } from "./workers/list.ts";
+import { supervisorCommand } from "./workers/supervisor.ts";
+import { workerCommand } from "./workers/worker.ts";
 
 export const groups: ReadonlyMap<string, string> = new Map([
   ["runs", "Start runs, look at them, ask things of them"],
@@ -30,6 +34,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
   ["effects", "What was tried outside, and what is known of it"],
+  ["workers", "The workers of a namespace"],
 ]);
 
 export const commands: readonly AnyCommand[] = [
@@ -38,5 +43,6 @@ export const commands: readonly AnyCommand[] = [
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
+  ...[workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];
