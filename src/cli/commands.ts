@@ -1,12 +1,15 @@
 /** Every command that has the shape of `base/command.ts`, in the order of the help, and what their groups are. */
-import type { AnyCommand } from "./base/command.ts";
+
 import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
+import type { AnyCommand } from "./base/command.ts";
+import { checkCommand } from "./check.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";
 import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
+import { lintCommand } from "./lint.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
@@ -20,6 +23,10 @@ import { runsSignal } from "./runs/signal.ts";
 import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
 import { runsWatch } from "./runs/watch.ts";
+import { diffCommand } from "./sagas/diff.ts";
+import { sagasList } from "./sagas/list.ts";
+import { schemaCommand } from "./sagas/schema.ts";
+import { sagasShow } from "./sagas/show.ts";
 import { versionCommand } from "./version.ts";
 
 export const groups: ReadonlyMap<string, string> = new Map([
@@ -27,6 +34,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["approvals", "What runs ask people"],
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
+  ["sagas", "Sagas and their versions: of this project, and as they are registered"],
   ["effects", "What was tried outside, and what is known of it"],
 ]);
 
@@ -36,5 +44,6 @@ export const commands: readonly AnyCommand[] = [
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
+  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand],
   versionCommand,
 ];

@@ -2,7 +2,16 @@
  * What applications and operators may ask. A client writes nothing but starts and requests: a run is moved by the holder
  * of its lease alone.
  */
-import type { ListPage, ListQuery, PausedSaga, Review, RunStatus, RunSummary, SloReport } from "../core/index.ts";
+import type {
+  ListPage,
+  ListQuery,
+  PausedSaga,
+  RegisteredSaga,
+  Review,
+  RunStatus,
+  RunSummary,
+  SloReport,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
@@ -24,6 +33,7 @@ import {
 } from "./migrate.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
+import { type ServedVersion, servedVersions } from "./sagas.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
@@ -172,6 +182,10 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /** Versions of sagas that have open runs or a living worker, whether this client was given them or not. Throws STORE_UNAVAILABLE. */
+  served(): Promise<readonly ServedVersion[]>;
+  /** What is registered of a version of a saga; `null`: nothing is. Throws STORE_UNAVAILABLE. */
+  registered(saga: string, version: number): Promise<RegisteredSaga | null>;
   close(): Promise<void>;
 }
 
@@ -238,6 +252,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     paused: () => pausedNow(connection),
     gc: (given = {}) => gc(connection, given),
     slo: (query) => sloOfSaga(connection, query),
+    served: () => servedVersions(connection),
+    registered: async (saga, version) => (await connection.store()).registered(saga, version),
     close: () => connection.close(),
   };
 }
