@@ -4,6 +4,7 @@ import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
 import type { AnyCommand } from "./base/command.ts";
 import { checkCommand } from "./check.ts";
+import { diagramCommand } from "./diagram/command.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";
@@ -44,6 +45,6 @@ export const commands: readonly AnyCommand[] = [
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
-  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand],
+  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand],
   versionCommand,
 ];
