@@ -11,6 +11,11 @@ import { dlqShow } from "./dlq/show.ts";
 import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
 import { lintCommand } from "./lint.ts";
+import { batchShow } from "./ops/batch.ts";
+import { completionCommand } from "./ops/completion.ts";
+import { gcCommand } from "./ops/gc.ts";
+import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
+import { sloCommand } from "./ops/slo.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
@@ -28,6 +33,7 @@ import { diffCommand } from "./sagas/diff.ts";
 import { sagasList } from "./sagas/list.ts";
 import { schemaCommand } from "./sagas/schema.ts";
 import { sagasShow } from "./sagas/show.ts";
+import { simulateCommand } from "./sagas/simulate.ts";
 import { versionCommand } from "./version.ts";
 
 export const groups: ReadonlyMap<string, string> = new Map([
@@ -36,6 +42,8 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
   ["sagas", "Sagas and their versions: of this project, and as they are registered"],
+  ["schedules", "Runs that are started by the clock"],
+  ["batch", "Frozen selections of runs, and what came of each"],
   ["effects", "What was tried outside, and what is known of it"],
 ]);
 
@@ -45,6 +53,8 @@ export const commands: readonly AnyCommand[] = [
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
-  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand],
+  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
+  ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
+  ...[sloCommand, batchShow, gcCommand, completionCommand],
   versionCommand,
 ];

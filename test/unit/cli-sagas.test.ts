@@ -1,4 +1,5 @@
 /** What the command line says of sagas without a store: the documents of `sagas`, `schema`, `diff`, `lint`, of this repository's examples. */
+import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -149,4 +150,45 @@ test("a client tells which versions have open runs and living workers, with what
   await run.signal("GO", {});
   expect(await run.client.served()).toMatchObject([{ saga: "box", open: false, workers: 1 }]);
   expect(await run.client.registered("box", 2)).toBeNull();
+});
+
+const order = JSON.stringify({ id: "o-1", sku: "A", cents: 4_200, email: "ada@example.org" });
+
+test("a saga is simulated without a Redis: what happened, and what another outcome of a step leads to", async () => {
+  const { kind, data: run } = await data("simulate", "order", "-i", order);
+  expect([kind, run.status, run.happened]).toEqual([
+    "Simulation",
+    "completed",
+    ["reserveStock", "chargeCard", "ship", "sendMail"],
+  ]);
+  expect(Object.keys(run).join(" ")).toBe(
+    "saga version status waitingFor state output happened compensated cause review calls",
+  );
+  const other = await data("simulate", "order", "-i", order, "--outcome", 'ship={"shipmentId":"s-9"}');
+  expect(other.data.output).toMatchObject({ shipmentId: "s-9" });
+  const wrong = await cli(["simulate", "order", "-i", "{}", "--json"], { cwd });
+  expect([wrong.code, JSON.parse(wrong.stderr).error.code]).toEqual([2, "INPUT_INVALID"]);
+});
+
+test("one case of a crash sweep is played, and a case that is not there is refused with those that are", async () => {
+  const sweep = ["simulate", "order", "-i", order, "--crash-at"];
+  const { kind, data: report } = await data(...sweep, "store.commit 4: kill after");
+  expect([kind, report.cases, report.failures, report.missed]).toEqual(["SweepReport", 1, [], []]);
+  const { code, stderr } = await cli([...sweep, "nowhere"], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining("store.commit 4")]);
+});
+
+test("completion completes groups, commands and flags in a real shell", async () => {
+  const { stdout } = await cli(["completion", "bash"]);
+  const ask = (...words: readonly string[]) => {
+    const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _reprise; echo "\${COMPREPLY[@]}"`;
+    return execFileSync("bash", ["-c", `${stdout}\n${line}`], { encoding: "utf8" }).trim();
+  };
+  expect(ask("reprise", "sched")).toBe("schedules");
+  expect(ask("reprise", "sagas", "")).toBe("list show");
+  expect(ask("reprise", "simulate", "order", "--cr")).toBe("--crash-at");
+  expect((await cli(["completion", "fish"])).stdout).toContain(
+    "complete -c reprise -f -n '__reprise_at runs' -a start\n",
+  );
+  expect((await cli(["completion", "tcsh"])).code).toBe(2);
 });
