@@ -17,6 +17,7 @@ const rooms = {
   idempotency: ["core", "saga"],
   page: ["client", "core", "saga"],
   admin: ["core"],
+  supervisor: ["client", "core"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 

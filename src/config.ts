@@ -38,6 +38,15 @@ export interface Settings {
   readonly idsKeptMs: number | null;
 }
 
+/** How much of a named step queue a worker takes. */
+export interface QueueShare {
+  readonly name: string;
+  /** Calls at once in this process. */
+  readonly concurrency: number;
+  /** At most `max` calls per `durationMs`, in the whole namespace. */
+  readonly limit?: { readonly max: number; readonly durationMs: number };
+}
+
 /** What a process is told by its environment. */
 export interface Config {
   readonly redisUrl: string | null;
@@ -46,11 +55,15 @@ export interface Config {
   readonly lanes: number;
   readonly concurrency: number;
   readonly pools: readonly string[];
-  readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
+  readonly queues: readonly QueueShare[];
   readonly allowForgetfulStore: boolean;
   /** Where probes and scrapers ask; `null`: nowhere. */
   readonly adminPort: number | null;
   readonly adminHost: string;
+  /** Where a supervisor tells its alerts; `null`: in its log only. */
+  readonly alertWebhook: string | null;
+  /** Signs them. */
+  readonly alertSecret: string | null;
   /** What a worker is called; `null`: after its host and process. */
   readonly workerName: string | null;
   /** Of the program as it was deployed (a release, a commit); empty: not told. */
@@ -106,10 +119,15 @@ const queueList = z.string().transform((text, context) =>
   text
     .split(",")
     .filter((part) => part !== "")
-    .map((part) => {
-      const [, queue, atOnce] = /^([A-Za-z0-9_.-]{1,64})=(\d{1,5})$/.exec(part) ?? [];
-      if (queue === undefined || Number(atOnce) < 1) context.addIssue(`${part} is not <queue>=<concurrency>`);
-      return { name: queue ?? part, concurrency: Number(atOnce) };
+    .map((part): QueueShare => {
+      const [, queue, atOnce, max, per] =
+        /^([A-Za-z0-9_.-]{1,64})=(\d{1,5})(?::(\d{1,7})\/(\d{1,9}(?:ms|s|m|h)?))?$/.exec(part) ?? [];
+      const durationMs = duration.safeParse(per ?? "1s");
+      if (queue === undefined || Number(atOnce) < 1 || Number(max ?? 1) < 1 || !durationMs.success) {
+        context.addIssue(`${part} is not <queue>=<concurrency>, or <queue>=<concurrency>:<calls>/<duration>`);
+      }
+      const limit = max === undefined ? {} : { limit: { max: Number(max), durationMs: durationMs.data ?? 0 } };
+      return { name: queue ?? part, concurrency: Number(atOnce), ...limit };
     }),
 );
 
@@ -272,7 +290,7 @@ const processVariables = {
   pools: { name: "REPRISE_POOLS", about: "pools a worker serves", schema: names, standard: "default" },
   queues: {
     name: "REPRISE_QUEUES",
-    about: "step queues a worker serves: gpu=4,mail=20",
+    about: "step queues a worker serves, at once, and how often: gpu=4,mail=20:100/1s",
     schema: queueList,
     standard: "",
   },
@@ -297,6 +315,21 @@ const processVariables = {
     about: "address the admin port listens on; 0.0.0.0 in a container",
     schema: z.string().regex(/^[0-9A-Za-z.:-]{1,255}$/, "is not an address"),
     standard: "127.0.0.1",
+  },
+  alertWebhook: {
+    name: "REPRISE_ALERT_WEBHOOK",
+    about: "http(s) URL that a supervisor tells its alerts",
+    schema: z
+      .string()
+      .regex(/^$|^https?:\/\/./, "is no http(s) URL")
+      .transform((url) => (url === "" ? null : url)),
+    standard: "",
+  },
+  alertSecret: {
+    name: "REPRISE_ALERT_SECRET",
+    about: "key of the signature of what the webhook is told",
+    schema: z.string().transform((secret) => (secret === "" ? null : secret)),
+    standard: "",
   },
   workerName: {
     name: "REPRISE_WORKER_NAME",
@@ -348,6 +381,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   problems.push(...settingProblems(config.settings));
   refuse(problems);
   return config;
+}
+
+/** Named step queues as REPRISE_QUEUES writes them. Throws CONFIG_INVALID. */
+export function queuesIn(text: string): readonly QueueShare[] {
+  const parsed = queueList.safeParse(text);
+  if (!parsed.success) refuse(parsed.error.issues.map(({ message }) => message));
+  return parsed.data ?? [];
 }
 
 /** Settings with some of them given, in ms. Throws CONFIG_INVALID with every problem found. */

@@ -84,6 +84,7 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  Alert,
   ArtifactKey,
   Artifacts,
   Attempt,
@@ -118,6 +119,7 @@ export type {
   RunSummary,
   RunVerdict,
   SeenWorker,
+  ServerFacts,
   SloReport,
   SloStanding,
   Span,
@@ -125,6 +127,7 @@ export type {
   SpanKind,
   StoppedAt,
   Stretch,
+  Thresholds,
   Timeline,
   TimelineRow,
   UndoCourse,
@@ -143,13 +146,16 @@ export {
   type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
+  type CreateSupervisorOptions,
   type CreateWorkerOptions,
   checkDeploy,
   createClient,
   createIdempotency,
+  createSupervisor,
   createWorker,
   type PlaceOptions,
   type QueueOptions,
+  type Supervisor,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
@@ -226,6 +232,7 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export type { SupervisorHealth } from "./supervisor/index.ts";
 export {
   type AlertRule,
   type AlertRules,

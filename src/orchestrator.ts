@@ -6,15 +6,27 @@
 import {
   type Admin,
   type AdminAddress,
+  type AdminAnswers,
   type AdminPlace,
   adminServer,
   type MetricsPage,
+  supervisorAnswers,
   workerAnswers,
 } from "./admin/index.ts";
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
-import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
-import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
+import { type Config, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
+import {
+  type Alert,
+  type Artifacts,
+  defaultThresholds,
+  type Fact,
+  type Facts,
+  type Store,
+  type Thresholds,
+  type Ticks,
+  type WakeUps,
+} from "./core/index.ts";
 import {
   engineWorker,
   type StepLine,
@@ -35,9 +47,16 @@ import {
   type QueueTelemetry,
 } from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
-import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
+import {
+  type ConnectionOptions,
+  examineServers,
+  type RedisClient,
+  type RedisConnections,
+  redisConnections,
+} from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
+import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
 import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
@@ -112,13 +131,8 @@ export interface CreateIdempotencyOptions
   readonly allowForgetfulStore?: boolean | undefined;
 }
 
-export interface QueueOptions {
-  readonly name: string;
-  /** Calls at once in this process. */
-  readonly concurrency: number;
-  /** At most `max` calls per `durationMs`, in the whole namespace. */
-  readonly limit?: { readonly max: number; readonly durationMs: number };
-}
+/** How much of a named step queue a worker takes. */
+export type QueueOptions = QueueShare;
 
 /**
  * A client: starts runs, waits for them, asks things of them. Connects when it is first used; close it when done.
@@ -209,12 +223,17 @@ function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics">
   };
 }
 
-function adminOf(worker: Worker, { config, namespace, store }: Base, options: AdminOptions): Ground | null {
+function adminOf(worker: Worker, base: Base, options: AdminOptions): Ground | null {
+  const { namespace, store } = base;
+  const side = { namespace, health: () => worker.health(), ping: () => store.now(), metrics: options.metrics ?? null };
+  return groundOf(base, options, workerAnswers(side));
+}
+
+function groundOf({ config }: Base, options: AdminOptions, answers: AdminAnswers): Ground | null {
   const port = options.port ?? config.adminPort;
   if (port === null) return null;
-  const { host = config.adminHost, metrics = null, onOpen } = options;
-  const side = { namespace, health: () => worker.health(), ping: () => store.now(), metrics };
-  const admin: Admin = adminServer({ port, host }, workerAnswers(side));
+  const { host = config.adminHost, onOpen } = options;
+  const admin: Admin = adminServer({ port, host }, answers);
   const open = async (): Promise<void> => {
     const address = await admin.open();
     onOpen?.(address);
@@ -277,6 +296,115 @@ export function createIdempotency(options: CreateIdempotencyOptions = {}): Idemp
       connections.close();
     },
   };
+}
+
+/** Where a supervisor looks, and whom it tells. */
+export interface CreateSupervisorOptions extends PlaceOptions {
+  /** What it is called; REPRISE_WORKER_NAME, or `<host>-<pid>`. */
+  readonly name?: string | undefined;
+  /** From when on something is told. */
+  readonly thresholds?: Partial<Thresholds> | undefined;
+  /** Told alerts, signed with `secret`; REPRISE_ALERT_WEBHOOK and REPRISE_ALERT_SECRET, or nobody. */
+  readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
+  /** Told each alert once; a JSON line on stderr unless given. Must not throw or wait. */
+  readonly onAlert?: ((alert: Alert) => void) | undefined;
+  /** How often it looks; 5,000 unless given, and at most. */
+  readonly everyMs?: number | undefined;
+  readonly admin?: AdminOptions | undefined;
+}
+
+/** Watches over a namespace from outside of its workers. */
+export interface Supervisor {
+  readonly id: string;
+  /** Looks, and goes on looking. Throws CONFIG_INVALID (the admin port), STORE_UNAVAILABLE, SHARDS_MISMATCH, STORE_EVICTS. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  health(): SupervisorHealth;
+}
+
+/**
+ * A supervisor: tells when workers are gone or take nothing, when runs cannot advance, when outcomes, questions and parked runs pile
+ * up, and when Redis is not as it was. It changes nothing but its own heartbeat.
+ *
+ * @throws RepriseError CONFIG_INVALID.
+ */
+export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
+  const base = baseOf(options);
+  const { config, store, namespace, onTrouble } = base;
+  const client = connectedClient(portsOf(base), clientOptionsOf(base));
+  const { name, host, pid, version } = systemVitals({
+    name: options.name ?? config.workerName,
+    version: config.version,
+  });
+  const id = systemIds().next();
+  const hook = webhookOf(options, base);
+  const onAlert = options.onAlert ?? alertToStderr;
+  const watchman = new Watchman(
+    {
+      clock: systemClock,
+      look: () => lookAt(client, () => examineServers(base.queueConnection())),
+      beat: (heartbeat) => store.beat(heartbeat),
+      tell: (alert) => {
+        onAlert(alert);
+        // A supervisor that was started anew counts from its own beginning.
+        hook?.send(`${id}:${alert.id}`, { namespace, ...alert, id: `${id}:${alert.id}` });
+      },
+      trouble: onTrouble,
+    },
+    {
+      ...{ id, name, host, pid, version },
+      everyMs: options.everyMs ?? 5_000,
+      thresholds: checkedThresholds(options.thresholds ?? {}),
+    },
+  );
+  const ground = groundOf(
+    base,
+    options.admin ?? {},
+    supervisorAnswers(namespace, () => watchman.health()),
+  );
+  let stopping: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    await watchman.stop();
+    await hook?.stop(2_000);
+    await store.goodbye(id).catch((error: unknown) => onTrouble("goodbye", error));
+    await client.close();
+    await base.close();
+    await ground?.close();
+  };
+  return {
+    id,
+    health: () => watchman.health(),
+    start: async () => {
+      await ground?.open();
+      await store.open();
+      watchman.start();
+    },
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function checkedThresholds(given: Partial<Thresholds>): Thresholds {
+  const problems = Object.entries(given).flatMap(([name, value]) => {
+    if (!(name in defaultThresholds)) return [`alerts.${name} is not one of ${Object.keys(defaultThresholds).join(", ")}`];
+    return Number.isFinite(value) && value >= 0 ? [] : [`alerts.${name} is not a number from 0: ${String(value)}`];
+  });
+  if (problems.length === 0) return { ...defaultThresholds, ...given };
+  throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
+}
+
+function webhookOf({ webhook: given }: CreateSupervisorOptions, { config, onTrouble }: Base): Webhook | null {
+  const url = given?.url ?? config.alertWebhook;
+  if (url === null) return null;
+  const secret = given === undefined ? config.alertSecret : (given.secret ?? null);
+  return webhook({ url, secret, clock: systemClock, onTrouble: (error) => onTrouble("webhook", error) });
+}
+
+function alertToStderr(alert: Alert): void {
+  const level = alert.state === "firing" ? "error" : "info";
+  console.error(JSON.stringify({ level, alert: alert.state, ...alert }, redactValue));
 }
 
 // ---- what all are made of

@@ -2,14 +2,16 @@
  * When somebody is woken, and about what. Owns the thresholds; what to do is on the page that each alert names
  * (`docs/runbooks/ALERTS.md`). Invariant: an alert is about something that a person can act on now, or it is none.
  */
-import { metrics as of, redis } from "./metrics.ts";
+import { sloAlertRules } from "reprise";
+import { sagas } from "../../sagas/index.ts";
+import { admin, metrics as of, redis } from "./metrics.ts";
 
 export interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for?: string;
-  readonly labels: { readonly severity: "page" | "ticket" };
-  readonly annotations: Readonly<Record<"summary" | "description" | "runbook", string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface Group {
@@ -28,8 +30,10 @@ interface Alert {
   readonly description: string;
 }
 
+const runbookOf = (alert: string): string => `docs/runbooks/ALERTS.md#${alert.toLowerCase()}`;
+
 function rule({ name, severity, expr, since, summary, description }: Alert): Rule {
-  const runbook = `docs/runbooks/ALERTS.md#${name.toLowerCase()}`;
+  const runbook = runbookOf(name);
   return {
     alert: name,
     expr,
@@ -101,10 +105,10 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseWorkerWedged",
     severity: "page",
-    expr: `sum by (reprise_ns, instance) (increase(${of.nudgesTaken}[5m])) == 0 and sum by (reprise_ns, instance) (${of.slotsBusy}) < sum by (reprise_ns, instance) (${of.slots}) and on (reprise_ns) min_over_time(max by (reprise_ns) (${of.due})[5m:30s]) > 0`,
-    since: "2m",
-    summary: "{{ $labels.instance }} runs, and takes nothing",
-    description: "It has free slots, runs are due, and it has taken none for 5 minutes.",
+    expr: `max by (reprise_ns, instance) (${admin.canaryAge}) > 90`,
+    since: "1m",
+    summary: "{{ $labels.instance }} runs, and works nothing off",
+    description: "A queue of it was not read for {{ $value | humanizeDuration }}, though Redis answers.",
   },
   {
     name: "RepriseBacklogOld",
@@ -174,3 +178,9 @@ export const groups: readonly Group[] = [
   { name: "reprise-workers", rules: workers.map(rule) },
   { name: "reprise-store", rules: store.map(rule) },
 ];
+
+/** Those of the objectives that sagas declare: of the examples here, of your own by the same function. */
+export const sloGroups: readonly Group[] = sloAlertRules(sagas).groups.map(({ name, rules }) => ({
+  name,
+  rules: rules.map((each) => ({ ...each, annotations: { ...each.annotations, runbook: runbookOf(each.alert) } })),
+}));

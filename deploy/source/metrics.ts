@@ -1,3 +1,5 @@
+import type { MetricName } from "../../src/telemetry/catalogue.ts";
+
 /** The metrics that alerts, dashboard and scaling look at: names of `docs/metrics.md`, each said once. */
 export const metrics = {
   runsEnded: "reprise_runs_ended_total",
@@ -17,13 +19,15 @@ export const metrics = {
   unserved: "reprise_unserved_total",
   due: "reprise_ticks_due",
   backlog: "reprise_backlog_seconds",
-  nudgesTaken: "reprise_nudges_taken_total",
   slotsBusy: "reprise_slots_busy",
   slots: "reprise_slots",
   eventLoopLag: "reprise_event_loop_lag_seconds",
   storeUp: "reprise_store_up",
   storeForgetful: "reprise_store_forgetful",
-} as const;
+} as const satisfies Readonly<Record<string, MetricName>>;
+
+/** What the admin port of a worker says beside them (`src/admin`). */
+export const admin = { canaryAge: "reprise_canary_age_seconds" } as const;
 
 /** What redis_exporter says of Redis itself. */
 export const redis = { memoryUsed: "redis_memory_used_bytes", memoryMax: "redis_memory_max_bytes" } as const;

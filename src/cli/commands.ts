@@ -11,6 +11,7 @@ import { effectsList, effectsShow } from "./effects/list.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
+import { runsBundle } from "./runs/bundle.ts";
 import { runsHistory } from "./runs/history.ts";
 import { runsKill } from "./runs/kill.ts";
 import { runsList } from "./runs/list.ts";
@@ -22,6 +23,10 @@ import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
 import { runsWatch } from "./runs/watch.ts";
 import { versionCommand } from "./version.ts";
+import { workersDrain } from "./workers/drain.ts";
+import { workersList } from "./workers/list.ts";
+import { supervisorCommand } from "./workers/supervisor.ts";
+import { workerCommand } from "./workers/worker.ts";
 
 export const groups: ReadonlyMap<string, string> = new Map([
   ["runs", "Start runs, look at them, ask things of them"],
@@ -29,13 +34,15 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
   ["effects", "What was tried outside, and what is known of it"],
+  ["workers", "The workers of a namespace"],
 ]);
 
 export const commands: readonly AnyCommand[] = [
-  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs],
+  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs, runsBundle],
   ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
+  ...[workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

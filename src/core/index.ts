@@ -61,7 +61,8 @@ export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
-export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
+export type { Attempt, Known } from "./telling/attempts.ts";
+export { type Explanation, explain } from "./telling/explain.ts";
 export {
   isGood,
   type SloReport,

@@ -60,6 +60,16 @@ describe("a worker", () => {
       beat({ id: "s", role: "supervisor" }),
     ];
     expect(seen({ heartbeats }).map(({ id }) => id)).toEqual(["w-2", "w-1"]);
+    const backwards = [...heartbeats].reverse();
+    expect(seen({ heartbeats: backwards, serving: { open: [], owners: [] } }).map(({ id }) => id)).toEqual([
+      "w-2",
+      "w-1",
+    ]);
+    const silent = seen({
+      heartbeats: [],
+      serving: { open: [], owners: ["b", "a"].map((owner) => ({ owner, serves: [] })) },
+    });
+    expect(silent.map(({ id }) => id)).toEqual(["a", "b"]);
   });
 });
 

@@ -8,7 +8,7 @@
 import type { Client, RunHandle } from "../../client/index.ts";
 import type { RunStatus } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
-import { describeError, type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
+import { type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
 import { type Cli, onlyOne } from "./cli.ts";
 import { ink } from "./ink.ts";
 import { type FilterFlags, filterOf, filterOptions, findRuns, refOf } from "./select.ts";
@@ -137,7 +137,7 @@ async function performed(client: Client, item: Item, { by }: Selection, act: Act
     return resultOf(item, act, "done", await act.perform(run, as));
   } catch (error) {
     if (!(error instanceof RepriseError) || error.code === "STORE_UNAVAILABLE") throw error;
-    return resultOf(item, act, "failed", describeError(error));
+    return resultOf(item, act, "failed", `${error.message} [${error.code}]`);
   }
 }
 

@@ -1,12 +1,13 @@
 /** Owns: a timeline as a picture of lines: what each row did, who drove it, where it was handed over, and what the signs mean. Pure. */
 import type { Mark, Span, SpanEnd, Timeline, TimelineRow } from "../../core/index.ts";
 import { type Ink, ink, type Line, type Style } from "../base/ink.ts";
-import { clockText, lengthText } from "../base/words.ts";
+import { clockText, lengthText, timeText } from "../base/words.ts";
 import { type Axis, axisOf } from "./axis.ts";
 
 const maxLabel = 24;
 const maxMarks = 12;
 const durationColumns = 16;
+const dayMs = 86_400_000;
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** One sign of the picture. */
@@ -53,8 +54,14 @@ function fitted(text: string, columns: number): string {
 }
 
 function axisLine({ from, to, isOver }: Timeline, { columns }: Axis): readonly (string | Ink)[] {
-  const [first, last] = [clockText(from), isOver ? clockText(to) : "now"];
+  const say = sayer({ from, to });
+  const [first, last] = [say(from), isOver ? say(to) : "now"];
   return [ink("dim", `${first}${last.padStart(Math.max(1, columns - first.length))}`)];
+}
+
+/** Of more than a day the date is said, too. */
+function sayer({ from, to }: Pick<Timeline, "from" | "to">): (at: number) => string {
+  return to - from < dayMs ? clockText : timeText;
 }
 
 // ---- tracks
@@ -226,10 +233,9 @@ function legendOf({ rows, marks }: Timeline, names: readonly string[]): readonly
 }
 
 /** The newest of what happened to the run, in words. */
-function marksOf({ marks, isWhole }: Timeline, names: readonly string[]): readonly Line[] {
-  const told = marks
-    .slice(-maxMarks)
-    .map((mark): Line => [ink("dim", clockText(mark.at)), ` ${markText(mark, names)}`]);
+function marksOf({ marks, isWhole, ...time }: Timeline, names: readonly string[]): readonly Line[] {
+  const say = sayer(time);
+  const told = marks.slice(-maxMarks).map((mark): Line => [ink("dim", say(mark.at)), ` ${markText(mark, names)}`]);
   return [
     ...(isWhole ? [] : [ink("yellow", "Only the newer part of its log is kept.")]),
     ...(marks.length > maxMarks ? [ink("dim", `and ${marks.length - maxMarks} before`)] : []),
