@@ -18,6 +18,7 @@ import { type Size, sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 import { headerOf, tableOf } from "./table.ts";
 import { takeover } from "./takeover.ts";
+import { telemetry } from "./telemetry.ts";
 import { throughput } from "./throughput.ts";
 import { timers } from "./timers.ts";
 import { waiting } from "./waiting.ts";
@@ -35,6 +36,7 @@ const benches: readonly Bench[] = [
   waiting,
   timers,
   simulation,
+  telemetry,
 ];
 
 interface Wanted {

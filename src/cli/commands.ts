@@ -3,11 +3,19 @@
 import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
 import type { AnyCommand } from "./base/command.ts";
+import { checkCommand } from "./check.ts";
+import { diagramCommand } from "./diagram/command.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";
 import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
+import { lintCommand } from "./lint.ts";
+import { batchShow } from "./ops/batch.ts";
+import { completionCommand } from "./ops/completion.ts";
+import { gcCommand } from "./ops/gc.ts";
+import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
+import { sloCommand } from "./ops/slo.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
@@ -22,6 +30,11 @@ import { runsSignal } from "./runs/signal.ts";
 import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
 import { runsWatch } from "./runs/watch.ts";
+import { diffCommand } from "./sagas/diff.ts";
+import { sagasList } from "./sagas/list.ts";
+import { schemaCommand } from "./sagas/schema.ts";
+import { sagasShow } from "./sagas/show.ts";
+import { simulateCommand } from "./sagas/simulate.ts";
 import { versionCommand } from "./version.ts";
 import { workersDrain } from "./workers/drain.ts";
 import { workersList } from "./workers/list.ts";
@@ -33,6 +46,9 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["approvals", "What runs ask people"],
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
+  ["sagas", "Sagas and their versions: of this project, and as they are registered"],
+  ["schedules", "Runs that are started by the clock"],
+  ["batch", "Frozen selections of runs, and what came of each"],
   ["effects", "What was tried outside, and what is known of it"],
   ["workers", "The workers of a namespace"],
 ]);
@@ -44,5 +60,8 @@ export const commands: readonly AnyCommand[] = [
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
   ...[workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
+  ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
+  ...[sloCommand, batchShow, gcCommand, completionCommand],
   versionCommand,
 ];

@@ -11,13 +11,11 @@ import { addGlobals, globalsOf } from "./base/globals.ts";
 import { clean } from "./base/ink.ts";
 import type { Io } from "./base/io.ts";
 import { escaped } from "./base/out.ts";
-import { addCheckCommand } from "./check.ts";
 import { colorsIn } from "./colors.ts";
 import { commands, groups } from "./commands.ts";
 import { addDemoCommand } from "./demo/command.ts";
 import { type ExitCode, exitCodeOf, exitCodes, runbookFrom, UsageError } from "./exit.ts";
 import { addHealthCommand } from "./health.ts";
-import { addLintCommand } from "./lint.ts";
 import { packageVersion } from "./version.ts";
 
 /** Runs one command line (without `node` and the program) and answers its exit code. It never throws. */
@@ -57,8 +55,6 @@ export function programFor(io: Io, said: string[] = [], end: (code: ExitCode) =>
     });
   addGlobals(program);
   addDemoCommand(program, end);
-  addLintCommand(program, end);
-  addCheckCommand(program, end);
   addHealthCommand(program, end);
   for (const spec of commands) addCommand(program, spec, groups, (...given) => run(program, io, given, end));
   return program;

@@ -20,6 +20,7 @@ import {
 import { RepriseError } from "../errors.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import { judgedRun } from "./judged.ts";
+import { pinnedOf } from "./sagas.ts";
 
 const pageSize = 100;
 /** Runs read at the same time: each may be large. */
@@ -150,12 +151,6 @@ async function checkStructure(
     cursor = page.cursor;
   }
   return found ? pinned : null;
-}
-
-/** The parts of a structure's name. */
-function pinnedOf(structure: string): Pinned {
-  const [, saga = "", version, hash = ""] = /^([^@]*)@(\d+)#(.*)$/.exec(structure) ?? [];
-  return { saga, version: Number(version), hash };
 }
 
 /** `null`: it is open no more. */

@@ -7,6 +7,7 @@ import type {
   ListPage,
   ListQuery,
   PausedSaga,
+  RegisteredSaga,
   Review,
   RunStatus,
   RunSummary,
@@ -33,6 +34,7 @@ import {
 } from "./migrate.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
+import { type ServedVersion, servedVersions } from "./sagas.ts";
 import { type Schedules, schedulesOf } from "./schedules.ts";
 import { type Batch, type BatchOptions, replayMany } from "./selection.ts";
 import { type Signalled, type SignalWithStartOptions, signalWithStart } from "./signal-with-start.ts";
@@ -191,6 +193,10 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /** Versions of sagas that have open runs or a living worker, whether this client was given them or not. Throws STORE_UNAVAILABLE. */
+  served(): Promise<readonly ServedVersion[]>;
+  /** What is registered of a version of a saga; `null`: nothing is. Throws STORE_UNAVAILABLE. */
+  registered(saga: string, version: number): Promise<RegisteredSaga | null>;
   close(): Promise<void>;
 }
 
@@ -259,6 +265,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
     slo: (query) => sloOfSaga(connection, query),
+    served: () => servedVersions(connection),
+    registered: async (saga, version) => (await connection.store()).registered(saga, version),
     close: () => connection.close(),
   };
 }

@@ -26,6 +26,7 @@ export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { Paused, PauseOptions } from "./paused.ts";
 export type { PlanOptions } from "./plan.ts";
 export type { ExecuteOptions, Replayed } from "./replay.ts";
+export type { ServedVersion } from "./sagas.ts";
 export type { ScheduleBy, ScheduleOptions, Schedules, ScheduleView } from "./schedules.ts";
 export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts";
 export type { Signalled, SignalWithStartOptions } from "./signal-with-start.ts";

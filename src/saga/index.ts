@@ -25,6 +25,7 @@ export { type Duration, durationMs } from "./duration.ts";
 export type { EachOptions } from "./each.ts";
 export { type Finding, formatFinding, isReservedEvent } from "./finding.ts";
 export type { AskOptions, Gate, GateOptions } from "./gate.ts";
+export { type GraphEdge, type GraphNode, type GraphStep, type SagaGraph, sagaGraph } from "./graph.ts";
 export { type Checked, jsonProblem, toJson } from "./json.ts";
 export { lintExports, lintSaga } from "./lint.ts";
 export { maxIterations } from "./logic.ts";

@@ -99,7 +99,8 @@ function actionStructure(action: unknown): Json {
   ].filter((part) => part !== null);
 }
 
-function guardStructure(guard: unknown): Json {
+/** A guard by what of it does not change with a bundler: its name, a combination of names, or `inline`; `null`: there is none. */
+export function guardStructure(guard: unknown): Json {
   if (guard === undefined || guard === null) return null;
   if (typeof guard === "string") return guard;
   if (typeof guard === "function") {

@@ -73,6 +73,6 @@ function rulesOf(saga: string, objective: SloName, target: number): readonly Ale
 
 function badShare(saga: string, objective: SloName, window: string): string {
   const of = (verdict: string) =>
-    `sum(rate(reprise_slo_events_total{saga="${saga}",objective="${objective}"${verdict}}[${window}]))`;
+    `sum by (reprise_ns) (rate(reprise_slo_events_total{saga="${saga}",objective="${objective}"${verdict}}[${window}]))`;
   return `${of(',verdict="bad"')} / ${of("")}`;
 }

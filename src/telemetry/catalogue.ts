@@ -35,6 +35,7 @@ export const catalogue = {
     "rollback partial or halted: effects are left outside",
   ),
   reprise_run_seconds: seconds(["saga", "status"], "From the creation of a run to its end, waits included."),
+  reprise_runs_purged_total: counter([], "Ended runs that were deleted because their time to be kept was over."),
   reprise_transitions_total: counter(["saga", "from", "to"], "Changes of a run's status."),
   reprise_commit_seconds: seconds(
     [],

@@ -22,7 +22,7 @@ import { callUnderWay, type Move, movesOf } from "./moves.ts";
 export interface MetricsOptions {
   /** Tenants that are told apart in `reprise_tenant_runs_started_total`, at most: none unless given. */
   readonly tenants?: number;
-  /** Put on every metric, e.g. `{ reprise_ns: "prod" }`. */
+  /** Put on every metric; `reprise_ns` is the namespace unless given. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -45,6 +45,7 @@ export class Metrics {
   readonly #seen = new Map<string, Set<string>>();
   readonly #slos = new Map<string, SloSpec>();
   readonly #tenants: number;
+  readonly #labels: Readonly<Record<string, string>>;
 
   constructor({ tenants = 0, labels = {} }: MetricsOptions) {
     // What `require` gives is typed by the package.
@@ -52,7 +53,7 @@ export class Metrics {
     this.registry = new prom.Registry();
     // Its type knows the other format only.
     this.registry.setContentType(prom.Registry.OPENMETRICS_CONTENT_TYPE as Parameters<Registry["setContentType"]>[0]);
-    this.registry.setDefaultLabels({ ...labels });
+    this.#labels = labels;
     this.#tenants = tenants;
     const registers = [this.registry];
     for (const [name, spec] of Object.entries<MetricSpec>(catalogue) as [MetricName, MetricSpec][]) {
@@ -80,8 +81,9 @@ export class Metrics {
     this.#gauges.get(name)?.reset();
   }
 
-  /** The objectives whose events are counted from now on. */
-  know(sagas: readonly Saga[]): void {
+  /** Where it counts, and the objectives whose events are counted from now on. A process counts in one namespace. */
+  know(namespace: string, sagas: readonly Saga[]): void {
+    this.registry.setDefaultLabels({ reprise_ns: namespace, ...this.#labels });
     for (const { name, spec } of [...sagas].sort((a, b) => a.version - b.version)) {
       if (spec.slo === null) continue;
       this.#slos.set(name, spec.slo);
@@ -135,6 +137,8 @@ export class Metrics {
       case "recovered":
         this.count("reprise_workers_recovered_total");
         return this.count("reprise_leases_recovered_total", {}, fact.runs);
+      case "purged":
+        return this.count("reprise_runs_purged_total", {}, fact.runs);
       case "trouble":
         // Shards and the like are no names of their own.
         return this.count("reprise_troubles_total", { where: fact.where.replace(/\d+/g, "n") });
@@ -143,7 +147,6 @@ export class Metrics {
       case "schemas_changed":
       case "saga_paused":
       case "saga_resumed":
-      case "purged":
         return;
     }
   }

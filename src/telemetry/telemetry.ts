@@ -87,7 +87,7 @@ function placed(
   { logger, counted, gauges, otel, traces }: Parts,
   { namespace, sagas }: TelemetryPlace,
 ): PlacedTelemetry {
-  counted?.know(sagas);
+  counted?.know(namespace, sagas);
   const traced = otel === null ? null : runTracing(otel, namespace, traces);
   const activeTrace = traced?.activeTrace ?? (() => null);
   const logged = logger === null ? null : runLogger(logger, { namespace, activeTrace });

@@ -129,6 +129,7 @@ export const pages = {
     programs: ["order.ts", "move.ts"],
     others: { "worker.ts": orderWorker },
   },
+  telemetry: { path: "docs/telemetry.md", programs: ["watched.ts"], others: {} },
   testing: { path: "docs/testing.md", programs: ["proof.ts", "paths.ts"], others: {} },
 } as const;
 

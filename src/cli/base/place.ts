@@ -64,7 +64,8 @@ export async function placeOf(globals: Globals, io: Io): Promise<Place> {
   );
 }
 
-function fileOf({ config }: Globals, { cwd, env }: Io): string | null {
+/** The configuration that is read; `null`: there is none. Throws UsageError where the one that was named is not there. */
+export function fileOf({ config }: Pick<Globals, "config">, { cwd, env }: Io): string | null {
   const named = config ?? given(env["REPRISE_CONFIG"]);
   if (named === undefined) return found(cwd);
   const file = resolve(cwd, named);

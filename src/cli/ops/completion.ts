@@ -1,0 +1,94 @@
+/** `reprise completion`: a script for the shell, made from the commands themselves, so that it needs nothing at run time. */
+import type { AnyCommand } from "../base/command.ts";
+import { command } from "../base/command.ts";
+import { globalOptions } from "../base/globals.ts";
+import { oneOf } from "../base/values.ts";
+import { exitCodes } from "../exit.ts";
+
+/** Where a word may be written after other words: the words so far, and what may follow. */
+type Tree = ReadonlyMap<string, readonly string[]>;
+
+export const completionCommand = command<[shell: string], object>({
+  name: "completion",
+  summary: "Print a completion script for a shell",
+  args: [["<shell>", "bash, zsh or fish"]],
+  examples: [
+    "reprise completion bash > /etc/bash_completion.d/reprise",
+    'eval "$(reprise completion zsh)"',
+    "reprise completion fish > ~/.config/fish/completions/reprise.fish",
+  ],
+  kinds: ["Completion"],
+  run: async (cli, _, given) => {
+    const shell = oneOf(given, "the shell", ["bash", "zsh", "fish"]);
+    // Loaded here: this command is itself among them.
+    const { commands } = await import("../commands.ts");
+    const tree = treeOf([...commands, ...olderCommands]);
+    const script = shell === "fish" ? fishScript(tree) : bashScript(tree, shell);
+    cli.out.document("Completion", { shell, script: script.join("\n") }, { lines: () => script });
+    return exitCodes.ok;
+  },
+});
+
+/** Those that have not the common shape. */
+const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }, { name: "health" }];
+
+function treeOf(all: readonly Pick<AnyCommand, "name" | "options">[]): Tree {
+  const tree = new Map<string, readonly string[]>();
+  const add = (at: string, words: readonly string[]) => tree.set(at, [...new Set([...(tree.get(at) ?? []), ...words])]);
+  for (const { name, options = [] } of all) {
+    const words = name.split(" ");
+    for (const [at, word] of words.entries()) add(words.slice(0, at).join(" "), [word]);
+    add(
+      name,
+      options.flatMap(([flags]) => longOf(flags)),
+    );
+  }
+  return tree;
+}
+
+function longOf(flags: string): readonly string[] {
+  return /--[a-z-]+/.exec(flags) ?? [];
+}
+
+const globalWords = globalOptions.flatMap(([flags]) => longOf(flags)).join(" ");
+
+function bashScript(tree: Tree, shell: "bash" | "zsh"): readonly string[] {
+  return [
+    ...(shell === "zsh" ? ["autoload -Uz bashcompinit && bashcompinit"] : []),
+    "_reprise() {",
+    `  local word="\${COMP_WORDS[COMP_CWORD]}" path="" next i`,
+    "  for ((i = 1; i < COMP_CWORD; i++)); do",
+    `    next="\${path:+$path }\${COMP_WORDS[i]}"`,
+    '    case "$next" in',
+    `      ${[...tree.keys()]
+      .filter((key) => key !== "")
+      .map((key) => `"${key}"`)
+      .join("|")}) path="$next" ;;`,
+    "    esac",
+    "  done",
+    '  local words=""',
+    '  case "$path" in',
+    ...[...tree].map(([key, words]) => `    "${key}") words="${words.join(" ")}" ;;`),
+    "  esac",
+    `  [[ "$word" == -* ]] && words="$words ${globalWords}"`,
+    '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
+    "}",
+    "complete -o default -F _reprise reprise",
+  ];
+}
+
+function fishScript(tree: Tree): readonly string[] {
+  return [
+    "function __reprise_at",
+    "  set -l words (string match -v -- '-*' (commandline -opc)[2..-1])",
+    `  test "$words" = "$argv"`,
+    "end",
+    ...[...tree].flatMap(([key, words]) =>
+      words.map(
+        (word) =>
+          `complete -c reprise ${word.startsWith("-") ? "" : "-f "}-n '__reprise_at ${key}' ${word.startsWith("-") ? `-l ${word.slice(2)}` : `-a ${word}`}`,
+      ),
+    ),
+    ...globalWords.split(" ").map((word) => `complete -c reprise -l ${word.slice(2)}`),
+  ];
+}
