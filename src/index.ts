@@ -139,7 +139,7 @@ export {
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
-export type { ConnectionOptions } from "./redis/index.ts";
+export { type ConnectionOptions, type EnsuredRedis, ensureRedis } from "./redis/index.ts";
 export {
   type Absent,
   type ActionContext,
