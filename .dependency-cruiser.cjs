@@ -16,6 +16,8 @@ const rooms = {
   client: ["core", "saga"],
   idempotency: ["core", "saga"],
   page: ["client", "core", "saga"],
+  admin: ["core"],
+  supervisor: ["client", "core"],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 
@@ -141,6 +143,12 @@ const libraries = [
     severity: "error",
     from: { path: "^(src|sagas|workers)/", pathNot: inside(["queue"]) },
     to: { path: packageNamed("bullmq") },
+  },
+  {
+    name: "pino-and-prom-client-in-telemetry",
+    severity: "error",
+    from: { path: "^(src|sagas|workers)/", pathNot: inside(["telemetry"]) },
+    to: { path: `(${packageNamed("pino")}|${packageNamed("prom-client")}|${packageNamed("@opentelemetry/[^/]+")})` },
   },
   {
     name: "aws4fetch-in-artifacts",

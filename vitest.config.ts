@@ -31,7 +31,8 @@ function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
   const include = ["test/integration/**/*.test.ts"];
   // One brings its own servers; what the other is about is refused before any server is asked.
-  const exclude = ["test/integration/bench.test.ts", "test/integration/client-faults.test.ts"];
+  // A third looks at the process of the command line alone.
+  const exclude = ["bench", "client-faults", "cli-process"].map((name) => `test/integration/${name}.test.ts`);
   return project(`integration-cluster-${shards}`, {
     include,
     exclude,

@@ -35,7 +35,7 @@ export async function buildProgram(): Promise<string> {
     fixedExtension: false,
     dts: false,
     logLevel: "silent",
-    deps: { neverBundle: ["reprise"] },
+    deps: { neverBundle: [/^reprise(\/|$)/, /^@opentelemetry\//] },
   });
   return join(outDir, "subjects/main.js");
 }

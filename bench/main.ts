@@ -13,10 +13,12 @@ import { Lab } from "./lab.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
 import { roundTrips } from "./round-trips.ts";
+import { simulation } from "./simulation.ts";
 import { type Size, sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 import { headerOf, tableOf } from "./table.ts";
 import { takeover } from "./takeover.ts";
+import { telemetry } from "./telemetry.ts";
 import { throughput } from "./throughput.ts";
 import { timers } from "./timers.ts";
 import { waiting } from "./waiting.ts";
@@ -33,6 +35,8 @@ const benches: readonly Bench[] = [
   boot,
   waiting,
   timers,
+  simulation,
+  telemetry,
 ];
 
 interface Wanted {

@@ -6,7 +6,7 @@
 import type { Lab, Server } from "./lab.ts";
 import { median } from "./stats.ts";
 import type { ContestantName, Subject } from "./subject.ts";
-import type { Load, SagaName } from "./subjects/contestant.ts";
+import type { Load, SagaName, Tells } from "./subjects/contestant.ts";
 
 /** At once in a measured process. */
 export const concurrency = 50;
@@ -20,6 +20,7 @@ export interface Lane {
   readonly units: number;
   /** What is in the store stays there. */
   readonly keep?: boolean;
+  readonly tells?: Tells;
 }
 
 /** What a round took, per unit. */
@@ -61,7 +62,8 @@ function turned<Item>(items: readonly Item[], by: number): readonly Item[] {
 async function oneRound(lane: Lane, subject: Subject, load: Load): Promise<Round> {
   const { server, units } = lane;
   if (lane.keep !== true) await server.empty();
-  const place = { url: server.url, namespace: `bench-${lane.name}`, concurrency };
+  const tells = lane.tells === undefined ? {} : { tells: lane.tells };
+  const place = { url: server.url, namespace: `bench-${lane.name}`, concurrency, ...tells };
   await subject.order("fill", place, load);
   const before = await server.cpuMs();
   const { ms, cpuMs, rssMb } = await subject.order("drain", place, load);

@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { Load, Place } from "./subjects/contestant.ts";
 import type { Cost, Entered, Order, Reply } from "./subjects/orders.ts";
 
-export type ContestantName = "chain" | "loop" | "reprise";
+export type ContestantName = "chain" | "loop" | "reprise" | "simulated" | "machine";
 
 const noLoad: Load = { saga: "order", count: 0, from: 0 };
 

@@ -66,7 +66,16 @@ export const sendMail = step("sendMail", {
   timeout: "10s",
 });
 
-export const order = saga("order", { version: 1, input: Order })
+export const order = saga("order", {
+  version: 1,
+  input: Order,
+  slo: {
+    completion: 0.99,
+    latency: { within: "1m", for: 0.95 },
+    unknownAge: { within: "5m", for: 0.99 },
+    unwind: 0.99,
+  },
+})
   .step(reserveStock, ({ input }) => ({ orderId: input.id, sku: input.sku }))
   .step(chargeCard, ({ input }) => ({ orderId: input.id, cents: input.cents }))
   .step(ship, ({ input, results }) => ({ orderId: input.id, reservationId: results.reserveStock.reservationId }))

@@ -38,6 +38,15 @@ export interface Settings {
   readonly idsKeptMs: number | null;
 }
 
+/** How much of a named step queue a worker takes. */
+export interface QueueShare {
+  readonly name: string;
+  /** Calls at once in this process. */
+  readonly concurrency: number;
+  /** At most `max` calls per `durationMs`, in the whole namespace. */
+  readonly limit?: { readonly max: number; readonly durationMs: number };
+}
+
 /** What a process is told by its environment. */
 export interface Config {
   readonly redisUrl: string | null;
@@ -46,8 +55,19 @@ export interface Config {
   readonly lanes: number;
   readonly concurrency: number;
   readonly pools: readonly string[];
-  readonly queues: readonly { readonly name: string; readonly concurrency: number }[];
+  readonly queues: readonly QueueShare[];
   readonly allowForgetfulStore: boolean;
+  /** Where probes and scrapers ask; `null`: nowhere. */
+  readonly adminPort: number | null;
+  readonly adminHost: string;
+  /** Where a supervisor tells its alerts; `null`: in its log only. */
+  readonly alertWebhook: string | null;
+  /** Signs them. */
+  readonly alertSecret: string | null;
+  /** What a worker is called; `null`: after its host and process. */
+  readonly workerName: string | null;
+  /** Of the program as it was deployed (a release, a commit); empty: not told. */
+  readonly version: string;
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...&region=...`; `null`: no value is kept outside Redis. */
   readonly artifacts: string | null;
   readonly settings: Settings;
@@ -99,10 +119,15 @@ const queueList = z.string().transform((text, context) =>
   text
     .split(",")
     .filter((part) => part !== "")
-    .map((part) => {
-      const [, queue, atOnce] = /^([A-Za-z0-9_.-]{1,64})=(\d{1,5})$/.exec(part) ?? [];
-      if (queue === undefined || Number(atOnce) < 1) context.addIssue(`${part} is not <queue>=<concurrency>`);
-      return { name: queue ?? part, concurrency: Number(atOnce) };
+    .map((part): QueueShare => {
+      const [, queue, atOnce, max, per] =
+        /^([A-Za-z0-9_.-]{1,64})=(\d{1,5})(?::(\d{1,7})\/(\d{1,9}(?:ms|s|m|h)?))?$/.exec(part) ?? [];
+      const durationMs = duration.safeParse(per ?? "1s");
+      if (queue === undefined || Number(atOnce) < 1 || Number(max ?? 1) < 1 || !durationMs.success) {
+        context.addIssue(`${part} is not <queue>=<concurrency>, or <queue>=<concurrency>:<calls>/<duration>`);
+      }
+      const limit = max === undefined ? {} : { limit: { max: Number(max), durationMs: durationMs.data ?? 0 } };
+      return { name: queue ?? part, concurrency: Number(atOnce), ...limit };
     }),
 );
 
@@ -265,7 +290,7 @@ const processVariables = {
   pools: { name: "REPRISE_POOLS", about: "pools a worker serves", schema: names, standard: "default" },
   queues: {
     name: "REPRISE_QUEUES",
-    about: "step queues a worker serves: gpu=4,mail=20",
+    about: "step queues a worker serves, at once, and how often: gpu=4,mail=20:100/1s",
     schema: queueList,
     standard: "",
   },
@@ -274,6 +299,52 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  adminPort: {
+    name: "REPRISE_ADMIN_PORT",
+    about: "port of /livez /readyz /startupz /metrics; 0 is a free one",
+    schema: z
+      .string()
+      .regex(/^\d{0,5}$/, "is not a port")
+      .transform((text) => (text === "" ? null : Number(text)))
+      .refine((port) => port === null || port <= 65_535, "is not a port"),
+    standard: "",
+  },
+  adminHost: {
+    name: "REPRISE_ADMIN_HOST",
+    about: "address the admin port listens on; 0.0.0.0 in a container",
+    schema: z.string().regex(/^[0-9A-Za-z.:-]{1,255}$/, "is not an address"),
+    standard: "127.0.0.1",
+  },
+  alertWebhook: {
+    name: "REPRISE_ALERT_WEBHOOK",
+    about: "http(s) URL that a supervisor tells its alerts",
+    schema: z
+      .string()
+      .regex(/^$|^https?:\/\/./, "is no http(s) URL")
+      .transform((url) => (url === "" ? null : url)),
+    standard: "",
+  },
+  alertSecret: {
+    name: "REPRISE_ALERT_SECRET",
+    about: "key of the signature of what the webhook is told",
+    schema: z.string().transform((secret) => (secret === "" ? null : secret)),
+    standard: "",
+  },
+  workerName: {
+    name: "REPRISE_WORKER_NAME",
+    about: "what a worker is called in lists; its host and process unless set",
+    schema: z
+      .string()
+      .max(100, "is longer than 100 characters")
+      .transform((text) => (text === "" ? null : text)),
+    standard: "",
+  },
+  version: {
+    name: "REPRISE_VERSION",
+    about: "release or commit of the program, shown with its workers",
+    schema: z.string().max(100, "is longer than 100 characters"),
+    standard: "",
   },
   artifacts: {
     name: "REPRISE_ARTIFACTS",
@@ -310,6 +381,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   problems.push(...settingProblems(config.settings));
   refuse(problems);
   return config;
+}
+
+/** Named step queues as REPRISE_QUEUES writes them. Throws CONFIG_INVALID. */
+export function queuesIn(text: string): readonly QueueShare[] {
+  const parsed = queueList.safeParse(text);
+  if (!parsed.success) refuse(parsed.error.issues.map(({ message }) => message));
+  return parsed.data ?? [];
 }
 
 /** Settings with some of them given, in ms. Throws CONFIG_INVALID with every problem found. */

@@ -41,6 +41,7 @@ export const errorCodes = [
   "MIGRATION_REFUSED",
   "CURSOR_INVALID",
   "SCHEDULE_NOT_FOUND",
+  "WORKER_NOT_FOUND",
   // idempotent requests: what the caller is told instead of an answer
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_CONFLICT",
@@ -106,10 +107,10 @@ export function runbookOf(page: ErrorCode | `REVIEW_${string}`): string {
   return `docs/runbooks/${page}.md`;
 }
 
-/** Is it the code of an error of ours? */
-export function isErrorCode(code: unknown): code is ErrorCode {
-  const codes: readonly unknown[] = errorCodes;
-  return codes.includes(code);
+/** The code of an error of ours, also of one that was raised where this file is not to be had (`ensure.mjs`); `null`: it is none. */
+export function errorCodeOf(error: unknown): ErrorCode | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  return errorCodes.find((code) => code === error.code) ?? null;
 }
 
 /** Can whatever was asked be asked again in a while, unchanged? What keeps runs or their values did not answer. */

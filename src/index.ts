@@ -1,4 +1,6 @@
 /** The public door of Reprise: declare steps and sagas, start and watch runs, work on them. Re-exports only. */
+
+export type { AdminAddress, MetricsPage } from "./admin/index.ts";
 export {
   type FileArtifactsOptions,
   fileArtifacts,
@@ -68,26 +70,33 @@ export {
   type Signalled,
   type SignalOptions,
   type SignalWithStartOptions,
+  type SloQuery,
   type StandAt,
   type Started,
   type StartOptions,
+  type SupervisorView,
   type TokenFor,
   type TokenOptions,
   type TokenView,
   type UndoOptions,
   type VerbOptions,
+  type Workers,
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  Alert,
   ArtifactKey,
   Artifacts,
   Attempt,
   CallVerdict,
   Cause,
   Course,
+  DrainRequest,
   Explanation,
   Fact,
   Facts,
+  Heartbeat,
+  KeptHeartbeat,
   Known,
   LastAct,
   ListPage,
@@ -109,11 +118,16 @@ export type {
   RunStatus,
   RunSummary,
   RunVerdict,
+  SeenWorker,
+  ServerFacts,
+  SloReport,
+  SloStanding,
   Span,
   SpanEnd,
   SpanKind,
   StoppedAt,
   Stretch,
+  Thresholds,
   Timeline,
   TimelineRow,
   UndoCourse,
@@ -122,23 +136,30 @@ export type {
   UnwindPreview,
   Verb,
   Verdict,
+  WorkerHealth,
+  WorkerState,
 } from "./core/index.ts";
 export type { StepLine, StepLogSink, Worker } from "./engine/index.ts";
 export { type ErrorCode, errorCodes, RepriseError } from "./errors.ts";
 export type { Answered, Idempotency, IdempotencyTimes, RequestContext, RequestOptions } from "./idempotency/index.ts";
 export {
+  type AdminOptions,
   type CreateClientOptions,
   type CreateIdempotencyOptions,
+  type CreateSupervisorOptions,
   type CreateWorkerOptions,
   checkDeploy,
   createClient,
   createIdempotency,
+  createSupervisor,
   createWorker,
   type PlaceOptions,
   type QueueOptions,
+  type Supervisor,
 } from "./orchestrator.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
+export type { QueueTelemetry } from "./queue/index.ts";
 export { type ConnectionOptions, type EnsuredRedis, ensureRedis } from "./redis/index.ts";
 export {
   type Absent,
@@ -190,6 +211,9 @@ export {
   type SagaOptions,
   type SagaOutput,
   type SagaStart,
+  type SloBound,
+  type SloName,
+  type SloOptions,
   type Spend,
   type Step,
   StepError,
@@ -208,3 +232,17 @@ export {
   type Uses,
   type View,
 } from "./saga/index.ts";
+export type { SupervisorHealth } from "./supervisor/index.ts";
+export {
+  type AlertRule,
+  type AlertRules,
+  combineFacts,
+  createTelemetry,
+  type LogLevel,
+  type LogOptions,
+  type MetricsOptions,
+  sloAlertRules,
+  type Telemetry,
+  type TelemetryOptions,
+  type TraceOptions,
+} from "./telemetry/index.ts";

@@ -3,18 +3,61 @@
  * connected before it is used. What is not given in the options is read from the environment, what is wrong there is
  * refused at once.
  */
+import {
+  type Admin,
+  type AdminAddress,
+  type AdminAnswers,
+  type AdminPlace,
+  adminServer,
+  type MetricsPage,
+  supervisorAnswers,
+  workerAnswers,
+} from "./admin/index.ts";
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
-import { type Config, readConfig, type Settings, withSettings } from "./config.ts";
-import type { Artifacts, Fact, Facts, Store, Ticks, WakeUps } from "./core/index.ts";
-import { engineWorker, type StepLine, type StepLogSink, systemClock, systemIds, type Worker } from "./engine/index.ts";
+import { type Config, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
+import {
+  type Alert,
+  type Artifacts,
+  defaultThresholds,
+  type Fact,
+  type Facts,
+  type Store,
+  type Thresholds,
+  type Ticks,
+  type WakeUps,
+} from "./core/index.ts";
+import {
+  engineWorker,
+  type StepLine,
+  type StepLogSink,
+  systemClock,
+  systemIds,
+  systemVitals,
+  type Worker,
+} from "./engine/index.ts";
 import { RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
-import { bullmqConsumers, bullmqDeadLetters, bullmqTicks, bullmqWakeUps } from "./queue/index.ts";
+import {
+  bullmqCanaries,
+  bullmqConsumers,
+  bullmqDeadLetters,
+  bullmqTicks,
+  bullmqWakeUps,
+  type QueueTelemetry,
+} from "./queue/index.ts";
 import { redact, redactValue } from "./redact.ts";
-import { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./redis/index.ts";
+import {
+  type ConnectionOptions,
+  examineServers,
+  type RedisClient,
+  type RedisConnections,
+  redisConnections,
+} from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
 import { type BarrierOption, redisStore } from "./store/index.ts";
+import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
+import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
 export interface PlaceOptions {
@@ -35,13 +78,19 @@ export interface PlaceOptions {
   readonly sagas: readonly Saga[];
   /** Bounds and waits that differ from the environment's, in ms. */
   readonly settings?: Partial<Settings> | undefined;
-  /** Told of committed facts and of troubles; troubles go to stderr unless given. Must not throw or wait. */
+  /** Told of committed facts and of troubles; troubles go to stderr unless it or `telemetry` with logs is given. Must not throw or wait. */
   readonly facts?: Facts | undefined;
+  /** Logs, metrics and traces (`createTelemetry`): one for all clients and workers of a process. It stays yours to close. */
+  readonly telemetry?: Telemetry | undefined;
+  /** What BullMQ's own spans are made by, e.g. `new BullMQOtel({})` of `bullmq-otel`: they are in the traces of the runs they carry. */
+  readonly queueTelemetry?: QueueTelemetry | undefined;
 }
 
 export type CreateClientOptions = PlaceOptions;
 
 export interface CreateWorkerOptions extends PlaceOptions {
+  /** What it is called where workers are listed; REPRISE_WORKER_NAME, or `<host>-<pid>`. It need not be unique. */
+  readonly name?: string | undefined;
   /** Handed to every step as `services`. */
   readonly services?: unknown;
   /** Runs driven at once; REPRISE_CONCURRENCY, or 50. */
@@ -58,6 +107,18 @@ export interface CreateWorkerOptions extends PlaceOptions {
   readonly allowForgetfulStore?: boolean | undefined;
   /** Receives what steps log; one JSON line each to stderr unless given. */
   readonly log?: StepLogSink | undefined;
+  /**
+   * Where `/livez`, `/readyz`, `/startupz` and `/metrics` are answered, from before `start` has checked anything until it has stopped;
+   * REPRISE_ADMIN_PORT and REPRISE_ADMIN_HOST, or nowhere.
+   */
+  readonly admin?: AdminOptions | undefined;
+}
+
+export interface AdminOptions extends Partial<AdminPlace> {
+  /** What `/metrics` shows beside the worker's own: a registry's page. */
+  readonly metrics?: (() => Promise<MetricsPage>) | undefined;
+  /** Told where it listens. */
+  readonly onOpen?: ((address: AdminAddress) => void) | undefined;
 }
 
 /** Where requests are remembered (the same place as runs, or another), and for how long. */
@@ -70,13 +131,8 @@ export interface CreateIdempotencyOptions
   readonly allowForgetfulStore?: boolean | undefined;
 }
 
-export interface QueueOptions {
-  readonly name: string;
-  /** Calls at once in this process. */
-  readonly concurrency: number;
-  /** At most `max` calls per `durationMs`, in the whole namespace. */
-  readonly limit?: { readonly max: number; readonly durationMs: number };
-}
+/** How much of a named step queue a worker takes. */
+export type QueueOptions = QueueShare;
 
 /**
  * A client: starts runs, waits for them, asks things of them. Connects when it is first used; close it when done.
@@ -86,10 +142,12 @@ export interface QueueOptions {
 export function createClient(options: CreateClientOptions): Client {
   const base = baseOf(options);
   const ticks = ticksOf(base);
-  const client = connectedClient({ ...clientPortsOf(base), ticks }, clientOptionsOf(base));
+  const client = connectedClient({ ...portsOf(base), ticks }, clientOptionsOf(base));
+  const unwatch = base.telemetry?.watch(base);
   return {
     ...client,
     close: async () => {
+      unwatch?.();
       await client.close();
       await ticks.stop(0);
       await base.close();
@@ -106,7 +164,7 @@ export function createClient(options: CreateClientOptions): Client {
 export async function checkDeploy(options: CreateClientOptions & CheckOptions): Promise<CheckReport> {
   const base = baseOf(options, { readOnly: true });
   try {
-    return await checkRuns(clientPortsOf(base), clientOptionsOf(base), options);
+    return await checkRuns(portsOf(base), clientOptionsOf(base), options);
   } finally {
     await base.close();
   }
@@ -120,18 +178,23 @@ export async function checkDeploy(options: CreateClientOptions & CheckOptions): 
  */
 export function createWorker(options: CreateWorkerOptions): Worker {
   const base = baseOf(options, { barrier: options.barrier });
-  const { config, connections, namespace, lanes, onTrouble } = base;
+  const { config, connections, namespace, lanes, onTrouble, telemetry, queueTelemetry } = base;
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
   const blocking = once(() => connections.blocking());
   const letters = bullmqDeadLetters({ connect: base.queueConnection, blocking, namespace, onTrouble });
   const worker = engineWorker(
     {
-      ports: { store: base.store, wakeUps: base.wakeUps, clock: systemClock, ids: systemIds(), facts: base.facts },
-      consumers: (wanted) => bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble })(wanted),
+      ports: portsOf(base),
+      consumers: (wanted) => {
+        const consumers = bullmqConsumers({ connection: blocking(), namespace, lanes, onTrouble, queueTelemetry });
+        return (telemetry?.consumers(consumers) ?? consumers)(wanted);
+      },
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
+      vitals: systemVitals({ name: options.name ?? config.workerName, version: config.version }),
+      canaries: bullmqCanaries({ connect: base.queueConnection, namespace, pools, lanes, onTrouble }),
     },
     {
       namespace,
@@ -142,16 +205,69 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       services: options.services,
       settings: base.settings,
       allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
-      log: options.log ?? logToStderr,
+      log: options.log ?? telemetry?.log ?? logToStderr,
     },
   );
+  const unwatch = telemetry?.watch(base);
+  return standing(worker, adminOf(worker, base, { ...pageOf(options.telemetry), ...options.admin }), async () => {
+    unwatch?.();
+    await base.close();
+  });
+}
+
+/** What `/metrics` shows of the telemetry that a worker was given. */
+function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics"> {
+  if (telemetry === undefined) return {};
+  return {
+    metrics: async () => ({ text: await telemetry.metricsText(), contentType: telemetry.metricsContentType }),
+  };
+}
+
+function adminOf(worker: Worker, base: Base, options: AdminOptions): Ground | null {
+  const { namespace, store } = base;
+  const side = { namespace, health: () => worker.health(), ping: () => store.now(), metrics: options.metrics ?? null };
+  return groundOf(base, options, workerAnswers(side));
+}
+
+function groundOf({ config }: Base, options: AdminOptions, answers: AdminAnswers): Ground | null {
+  const port = options.port ?? config.adminPort;
+  if (port === null) return null;
+  const { host = config.adminHost, onOpen } = options;
+  const admin: Admin = adminServer({ port, host }, answers);
+  const open = async (): Promise<void> => {
+    const address = await admin.open();
+    onOpen?.(address);
+  };
+  return { open, close: () => admin.close() };
+}
+
+/** What is there before a worker starts, and until it has stopped. */
+interface Ground {
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The same worker; what it stands on is closed when it has stopped, whoever stopped it. */
+function standing(worker: Worker, ground: Ground | null, close: () => Promise<void>): Worker {
+  const closed = worker.ended.then(async (asked) => {
+    await close();
+    await ground?.close();
+    return asked;
+  });
+  // Whoever stops it is told; where nobody does, there is nobody to tell.
+  closed.catch(() => undefined);
   return {
     id: worker.id,
-    start: () => worker.start(),
+    start: async () => {
+      await ground?.open();
+      await worker.start();
+    },
     stop: async () => {
       await worker.stop();
-      await base.close();
+      await closed;
     },
+    ended: closed,
+    health: () => worker.health(),
   };
 }
 
@@ -182,10 +298,121 @@ export function createIdempotency(options: CreateIdempotencyOptions = {}): Idemp
   };
 }
 
+/** Where a supervisor looks, and whom it tells. */
+export interface CreateSupervisorOptions extends PlaceOptions {
+  /** What it is called; REPRISE_WORKER_NAME, or `<host>-<pid>`. */
+  readonly name?: string | undefined;
+  /** From when on something is told. */
+  readonly thresholds?: Partial<Thresholds> | undefined;
+  /** Told alerts, signed with `secret`; REPRISE_ALERT_WEBHOOK and REPRISE_ALERT_SECRET, or nobody. */
+  readonly webhook?: { readonly url: string; readonly secret?: string | undefined } | undefined;
+  /** Told each alert once; a JSON line on stderr unless given. Must not throw or wait. */
+  readonly onAlert?: ((alert: Alert) => void) | undefined;
+  /** How often it looks; 5,000 unless given, and at most. */
+  readonly everyMs?: number | undefined;
+  readonly admin?: AdminOptions | undefined;
+}
+
+/** Watches over a namespace from outside of its workers. */
+export interface Supervisor {
+  readonly id: string;
+  /** Looks, and goes on looking. Throws CONFIG_INVALID (the admin port), STORE_UNAVAILABLE, SHARDS_MISMATCH, STORE_EVICTS. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  health(): SupervisorHealth;
+}
+
+/**
+ * A supervisor: tells when workers are gone or take nothing, when runs cannot advance, when outcomes, questions and parked runs pile
+ * up, and when Redis is not as it was. It changes nothing but its own heartbeat.
+ *
+ * @throws RepriseError CONFIG_INVALID.
+ */
+export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
+  const base = baseOf(options);
+  const { config, store, namespace, onTrouble } = base;
+  const client = connectedClient(portsOf(base), clientOptionsOf(base));
+  const { name, host, pid, version } = systemVitals({
+    name: options.name ?? config.workerName,
+    version: config.version,
+  });
+  const id = systemIds().next();
+  const hook = webhookOf(options, base);
+  const onAlert = options.onAlert ?? alertToStderr;
+  const watchman = new Watchman(
+    {
+      clock: systemClock,
+      look: () => lookAt(client, () => examineServers(base.queueConnection())),
+      beat: (heartbeat) => store.beat(heartbeat),
+      tell: (alert) => {
+        onAlert(alert);
+        // A supervisor that was started anew counts from its own beginning.
+        hook?.send(`${id}:${alert.id}`, { namespace, ...alert, id: `${id}:${alert.id}` });
+      },
+      trouble: onTrouble,
+    },
+    {
+      ...{ id, name, host, pid, version },
+      everyMs: options.everyMs ?? 5_000,
+      thresholds: checkedThresholds(options.thresholds ?? {}),
+    },
+  );
+  const ground = groundOf(
+    base,
+    options.admin ?? {},
+    supervisorAnswers(namespace, () => watchman.health()),
+  );
+  let stopping: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    await watchman.stop();
+    await hook?.stop(2_000);
+    await store.goodbye(id).catch((error: unknown) => onTrouble("goodbye", error));
+    await client.close();
+    await base.close();
+    await ground?.close();
+  };
+  return {
+    id,
+    health: () => watchman.health(),
+    start: async () => {
+      await ground?.open();
+      await store.open();
+      watchman.start();
+    },
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function checkedThresholds(given: Partial<Thresholds>): Thresholds {
+  const problems = Object.entries(given).flatMap(([name, value]) => {
+    if (!(name in defaultThresholds)) return [`alerts.${name} is not one of ${Object.keys(defaultThresholds).join(", ")}`];
+    return Number.isFinite(value) && value >= 0 ? [] : [`alerts.${name} is not a number from 0: ${String(value)}`];
+  });
+  if (problems.length === 0) return { ...defaultThresholds, ...given };
+  throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
+}
+
+function webhookOf({ webhook: given }: CreateSupervisorOptions, { config, onTrouble }: Base): Webhook | null {
+  const url = given?.url ?? config.alertWebhook;
+  if (url === null) return null;
+  const secret = given === undefined ? config.alertSecret : (given.secret ?? null);
+  return webhook({ url, secret, clock: systemClock, onTrouble: (error) => onTrouble("webhook", error) });
+}
+
+function alertToStderr(alert: Alert): void {
+  const level = alert.state === "firing" ? "error" : "info";
+  console.error(JSON.stringify({ level, alert: alert.state, ...alert }, redactValue));
+}
+
 // ---- what all are made of
 
-function clientPortsOf({ store, wakeUps, facts }: Base) {
-  return { store, wakeUps, clock: systemClock, ids: systemIds(), facts };
+function portsOf({ store, wakeUps, facts, telemetry }: Base) {
+  const ports = { store, wakeUps, clock: systemClock, ids: systemIds(), facts };
+  const tracing = telemetry?.tracing ?? null;
+  return tracing === null ? ports : { ...ports, tracing };
 }
 
 function clientOptionsOf({ namespace, sagas, settings }: Base) {
@@ -215,6 +442,8 @@ interface Base extends Kept {
   /** The one connection of everything that puts jobs into queues. */
   readonly queueConnection: () => RedisClient;
   readonly wakeUps: WakeUps;
+  readonly telemetry: PlacedTelemetry | null;
+  readonly queueTelemetry: QueueTelemetry | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -226,17 +455,28 @@ interface Use {
 
 function baseOf(options: PlaceOptions, use: Use = {}): Base {
   const sagas = uniqueSagas(withChildren(uniqueSagas(options.sagas)));
-  const kept = keptIn(options, use);
-  const { connections, namespace, onTrouble } = kept;
+  const namespace = options.namespace ?? readConfig(process.env).namespace;
+  const telemetry = options.telemetry?.at({ namespace, sagas }) ?? null;
+  const { queueTelemetry } = options;
+  const kept = keptIn({ ...options, facts: factsOf(options, telemetry) }, use);
+  const { connections, onTrouble } = kept;
   const store = withValuesKept(kept, options);
   const queueConnection = once(() => connections.commands());
-  const wakeUps = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble });
+  const nudges = bullmqWakeUps({ connect: queueConnection, namespace, onTrouble, queueTelemetry });
+  const wakeUps = telemetry?.wakeUps(nudges) ?? nudges;
   const close = async (): Promise<void> => {
     await wakeUps.close();
     await store.close();
     connections.close();
   };
-  return { ...kept, store, sagas, queueConnection, wakeUps, close };
+  return { ...kept, store, sagas, queueConnection, wakeUps, telemetry, queueTelemetry, close };
+}
+
+/** Whoever is told what happens; what nobody is told goes to stderr, as far as it is a trouble. */
+function factsOf({ facts }: PlaceOptions, telemetry: PlacedTelemetry | null): Facts | undefined {
+  if (telemetry === null) return facts;
+  const isHeard = facts !== undefined || telemetry.log !== null;
+  return combineFacts(telemetry.facts, isHeard ? facts : troublesToStderr());
 }
 
 /** Also without a place for artifacts: what refers to one is then known as missing, and never taken for a value. */

@@ -25,6 +25,10 @@ export interface ProjectConfig {
   readonly lanes?: number;
   /** `file:///dir` or `s3://bucket/prefix?endpoint=...`; REPRISE_ARTIFACTS wins. */
   readonly artifacts?: string;
+  /** From when on `reprise supervisor` tells something; what is left out is as usual. */
+  readonly alerts?: Readonly<Record<string, number>>;
+  /** What steps are given as `services` by `reprise worker`, a function that makes it, or a module whose default export is either. */
+  readonly services?: unknown;
   /** In ms unless the name says otherwise; the variable of each wins. */
   readonly settings?: Partial<Settings>;
 }
@@ -38,7 +42,7 @@ const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "it is not 1 to 64 chara
 const modulePath = z.string().min(1).describe("A module that exports sagas, relative to this file");
 
 /** With what may stand in `sagas`: in a JSON file paths alone. */
-function shapeWith<Item extends z.ZodType>(item: Item) {
+function shapeWith<Item extends z.ZodType, Services extends z.ZodType>(item: Item, services: Services) {
   const settings = Object.fromEntries(
     Object.entries(defaultSettings).map(([key, standard]) => [
       key,
@@ -65,12 +69,22 @@ function shapeWith<Item extends z.ZodType>(item: Item) {
       .regex(/^(file|s3):\/\/./, "it is neither file:///dir nor s3://bucket")
       .optional()
       .describe("Where large values are kept; REPRISE_ARTIFACTS wins"),
+    alerts: z
+      .record(z.string(), z.number().nonnegative())
+      .optional()
+      .describe("From when on `reprise supervisor` tells something, in ms unless the name says otherwise"),
+    services: services
+      .optional()
+      .describe(
+        "What steps are given as `services`: a module, relative to this file, whose default export is it or makes it",
+      ),
     settings: z.strictObject(settings).optional().describe("Bounds and waits, in ms unless the name says otherwise"),
   });
 }
 
 const fileShape = shapeWith(
   z.union([modulePath, z.custom<Saga>(isSaga, "it is neither a saga nor the path of a module")]),
+  z.unknown(),
 );
 
 /** Reads what a `reprise.config` exports. Throws CONFIG_INVALID with every problem found; `file` is named in it. */
@@ -89,6 +103,6 @@ export function readProject(exported: unknown, file: string): ProjectConfig {
 
 /** The JSON schema of a `reprise.config.json`, as it is published (`schemas/reprise.config.schema.json`). */
 export function projectJsonSchema(): object {
-  const schema = z.toJSONSchema(shapeWith(modulePath), { target: "draft-7", io: "input" });
+  const schema = z.toJSONSchema(shapeWith(modulePath, z.string().min(1)), { target: "draft-7", io: "input" });
   return { ...schema, title: "reprise.config.json" };
 }

@@ -7,7 +7,7 @@
  * worker takes over.
  */
 import { parseArgs } from "node:util";
-import { createWorker } from "reprise";
+import { createTelemetry, createWorker } from "reprise";
 import { worldClient } from "reprise/testing";
 import { sagas } from "../sagas/index.ts";
 
@@ -30,6 +30,8 @@ async function main(): Promise<void> {
     services: worldClient(values.world ?? process.env["WORLD_URL"] ?? "http://127.0.0.1:4100"),
     concurrency: values.concurrency === undefined ? undefined : Number(values.concurrency),
     allowForgetfulStore: values["allow-forgetful-store"],
+    // Counted where somebody can ask for it.
+    ...(process.env["REPRISE_ADMIN_PORT"] ? { telemetry: createTelemetry({ metrics: true }) } : {}),
   });
   let isStopping = false;
   const stop = () => {

@@ -8,7 +8,12 @@ export interface Place {
   readonly url: string;
   readonly namespace: string;
   readonly concurrency: number;
+  /** What the worker tells of itself, thrown away at once; nothing unless given. */
+  readonly tells?: Tells;
 }
+
+/** `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere. */
+export type Tells = "lines" | "spans";
 
 /**
  * `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. `held`: one

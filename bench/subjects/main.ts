@@ -14,6 +14,10 @@ async function contestantNamed(name: string): Promise<Contestant> {
       return (await import("../baselines/loop.ts")).loop;
     case "reprise":
       return (await import("./reprise.ts")).reprise;
+    case "simulated":
+      return (await import("./simulated.ts")).simulated;
+    case "machine":
+      return (await import("../baselines/machine.ts")).machine;
     default:
       throw new Error(`no contestant is called ${name}`);
   }

@@ -4,6 +4,7 @@ import { type Client, createClient, createWorker, type Fact, type Worker } from 
 import type { Contestant, Load, Place } from "./contestant.ts";
 import type { Entered } from "./orders.ts";
 import { allSagas, type Services, sagas } from "./sagas.ts";
+import { told, untold } from "./telemetry.ts";
 import { timers } from "./timers.ts";
 import { orderInput } from "./work.ts";
 
@@ -17,8 +18,9 @@ function clientAt({ url, namespace }: Place): Client {
 }
 
 function workerAt(place: Place, services: Services, onFact: (fact: Fact) => void): Worker {
-  const { url, namespace, concurrency } = place;
-  return createWorker({ redis: url, namespace, concurrency, sagas: allSagas, services, facts: { emit: onFact } });
+  const { url, namespace, concurrency, tells } = place;
+  const own = { redis: url, namespace, concurrency, sagas: allSagas, services, facts: { emit: onFact } };
+  return createWorker(tells === undefined ? own : { ...own, telemetry: told(tells) });
 }
 
 function complain(fact: Fact): void {
@@ -47,7 +49,10 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
     });
     worker.start().catch(reject);
   });
-  return async () => await worker?.stop();
+  return async () => {
+    await worker?.stop();
+    untold();
+  };
 }
 
 async function alone(place: Place, { saga, count, from }: Load): Promise<readonly number[]> {

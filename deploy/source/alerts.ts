@@ -2,14 +2,16 @@
  * When somebody is woken, and about what. Owns the thresholds; what to do is on the page that each alert names
  * (`docs/runbooks/ALERTS.md`). Invariant: an alert is about something that a person can act on now, or it is none.
  */
-import { metrics as of } from "./metrics.ts";
+import { sloAlertRules } from "reprise";
+import { sagas } from "../../sagas/index.ts";
+import { admin, metrics as of, redis } from "./metrics.ts";
 
 export interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for?: string;
-  readonly labels: { readonly severity: "page" | "ticket" };
-  readonly annotations: Readonly<Record<"summary" | "description" | "runbook", string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface Group {
@@ -28,8 +30,10 @@ interface Alert {
   readonly description: string;
 }
 
+const runbookOf = (alert: string): string => `docs/runbooks/ALERTS.md#${alert.toLowerCase()}`;
+
 function rule({ name, severity, expr, since, summary, description }: Alert): Rule {
-  const runbook = `docs/runbooks/ALERTS.md#${name.toLowerCase()}`;
+  const runbook = runbookOf(name);
   return {
     alert: name,
     expr,
@@ -40,27 +44,41 @@ function rule({ name, severity, expr, since, summary, description }: Alert): Rul
 }
 
 // What is read from Redis is the same whoever says so: the largest is taken, not the sum.
+const shared = (metric: string, when = ""): string => `max by (reprise_ns) (${metric}${when})`;
+
+const halted = (by = "", when = "") =>
+  `sum by (reprise_ns, saga, step) (${by}(${of.compensations}{state="halted"}${when}))`;
+
 const outcomes: readonly Alert[] = [
   {
     name: "RepriseUnknownOutcome",
     severity: "page",
-    expr: `max by (reprise_ns) (${of.unknownAge}) > 300`,
-    summary: "An effect may or may not have happened, for more than 5 minutes",
+    expr: `${shared(of.unknownAge)} > 300`,
+    summary: "A run is parked for more than 5 minutes because an effect may or may not have happened",
     description:
-      "Nobody knows for {{ $value | humanizeDuration }} what became of a call. It is not made again by itself.",
+      "Nobody has said for {{ $value | humanizeDuration }} what became of a call. It is not made again by itself.",
   },
   {
     name: "RepriseParkedRunsGrowing",
     severity: "ticket",
-    expr: `sum by (reprise_ns) (max by (reprise_ns, reason) (${of.parked})) - sum by (reprise_ns) (max by (reprise_ns, reason) (${of.parked} offset 30m)) > 5`,
+    // Where nobody has said anything half an hour ago there is no series, which is not the same as nought.
+    expr: `${shared(of.parked)} - (${shared(of.parked, " offset 30m")} or ${shared(of.parked)} * 0) > 5`,
     since: "5m",
     summary: "More and more runs are parked for a person",
-    description: "{{ $value }} runs more than half an hour ago wait for a person.",
+    description: "{{ $value }} more runs than half an hour ago wait for a person.",
+  },
+  {
+    name: "RepriseUnwindHalted",
+    severity: "ticket",
+    // The first time makes the series, and what begins has not increased.
+    expr: `${halted("increase", "[15m]")} > 0 or (${halted()} > 0 unless ${halted("", " offset 15m")})`,
+    summary: "{{ $labels.saga }}: {{ $labels.step }} could not be undone",
+    description: "A run stands in the middle of being undone, and a person is asked.",
   },
   {
     name: "RepriseApprovalOld",
     severity: "ticket",
-    expr: `max by (reprise_ns) (${of.approvalAge}) > 86400`,
+    expr: `${shared(of.approvalAge)} > 86400`,
     summary: "People were asked more than a day ago, and nobody has decided",
     description: "The oldest open approval waits for {{ $value | humanizeDuration }}.",
   },
@@ -78,23 +96,24 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseVersionUnserved",
     severity: "page",
-    expr: `max by (reprise_ns, saga, version) (${of.unserved}) > 0`,
-    since: "2m",
-    summary: "No worker serves {{ $labels.saga }}@{{ $labels.version }}",
-    description: "{{ $value }} runs cannot go on before a worker that has this version is started.",
+    // A run that nobody serves is handed back again and again, at least every 30 s.
+    expr: `sum by (reprise_ns, saga, version) (increase(${of.unserved}[5m])) > 0`,
+    since: "5m",
+    summary: "Workers are woken for runs of {{ $labels.saga }}@{{ $labels.version }}, which they do not serve",
+    description: "Runs cannot go on before a worker that has this version is started.",
   },
   {
     name: "RepriseWorkerWedged",
     severity: "page",
-    expr: `max by (reprise_ns, instance) (${of.canaryAge}) > 90`,
+    expr: `max by (reprise_ns, instance) (${admin.canaryAge}) > 90`,
     since: "1m",
     summary: "{{ $labels.instance }} runs, and works nothing off",
-    description: "Its own canary was not processed for {{ $value | humanizeDuration }} though Redis is ready.",
+    description: "A queue of it was not read for {{ $value | humanizeDuration }}, though Redis answers.",
   },
   {
     name: "RepriseBacklogOld",
     severity: "page",
-    expr: `max by (reprise_ns) (${of.backlog}) > 60`,
+    expr: `${shared(of.backlog)} > 60`,
     since: "5m",
     summary: "Runs that are due wait for more than a minute",
     description: "The oldest run that is due waits for {{ $value | humanizeDuration }}.",
@@ -102,26 +121,35 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseRecoverySlow",
     severity: "ticket",
-    expr: `histogram_quantile(0.99, sum by (reprise_ns, le) (rate(${of.recovery}_bucket[30m]))) > 20`,
+    expr: `histogram_quantile(0.99, sum by (reprise_ns, le) (rate(${of.recovery}_bucket[30m]))) > 30`,
     since: "5m",
-    summary: "Runs of dead workers go on after more than two leases",
-    description: "99 % of takeovers took up to {{ $value | humanizeDuration }}; two leases are 20 s.",
+    summary: "Runs of dead workers go on late",
+    description:
+      "99 % of the calls that were cut off were taken up within {{ $value | humanizeDuration }}; a lease is 10 s.",
   },
   {
     name: "RepriseEventLoopBlocked",
     severity: "ticket",
-    expr: `max by (reprise_ns, instance) (${of.eventLoopLag}) > 1`,
+    expr: `max by (reprise_ns, instance) (${of.eventLoopLag}{quantile="0.99"}) > 0.5`,
     since: "5m",
     summary: "{{ $labels.instance }} stands still again and again",
-    description: "Its event loop is late by {{ $value | humanizeDuration }}: leases are lost at 8 s.",
+    description: "Its event loop is late by {{ $value | humanizeDuration }} (p99): leases are lost at 8 s.",
   },
 ];
 
 const store: readonly Alert[] = [
   {
+    name: "RepriseStoreDown",
+    severity: "page",
+    expr: `${shared(of.storeUp)} == 0`,
+    since: "1m",
+    summary: "No process gets an answer from Redis",
+    description: "No call is begun. What was sent is let finish and recorded when Redis is back.",
+  },
+  {
     name: "RepriseStoreForgetful",
     severity: "page",
-    expr: `max by (reprise_ns) (${of.storeForgetful}) == 1`,
+    expr: `${shared(of.storeForgetful)} == 1`,
     since: "1m",
     summary: "Redis may forget what it acknowledged",
     description: "appendonly or appendfsync was changed, or a worker was started although it is so.",
@@ -129,7 +157,7 @@ const store: readonly Alert[] = [
   {
     name: "RepriseRedisMemory",
     severity: "ticket",
-    expr: `max by (reprise_ns) (${of.memoryUsed}) / max by (reprise_ns) (${of.memoryMax} > 0) > 0.75`,
+    expr: `max by (instance) (${redis.memoryUsed}) / max by (instance) (${redis.memoryMax} > 0) > 0.75`,
     since: "10m",
     summary: "Redis has used three quarters of its memory",
     description: "{{ $value | humanizePercentage }} is used. At 100 % nothing can be written, so nothing goes on.",
@@ -150,3 +178,9 @@ export const groups: readonly Group[] = [
   { name: "reprise-workers", rules: workers.map(rule) },
   { name: "reprise-store", rules: store.map(rule) },
 ];
+
+/** Those of the objectives that sagas declare: of the examples here, of your own by the same function. */
+export const sloGroups: readonly Group[] = sloAlertRules(sagas).groups.map(({ name, rules }) => ({
+  name,
+  rules: rules.map((each) => ({ ...each, annotations: { ...each.annotations, runbook: runbookOf(each.alert) } })),
+}));

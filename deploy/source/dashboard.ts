@@ -2,7 +2,7 @@
  * Grafana's dashboard: five rows, from what customers feel to what Redis has left. Owns which panels there are; ids and places
  * follow from their order, so the same source gives the same file.
  */
-import { metrics as of } from "./metrics.ts";
+import { metrics as of, redis } from "./metrics.ts";
 
 type Unit = "short" | "s" | "ops" | "bytes" | "percentunit";
 
@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
         about: "reprise dlq list",
         unit: "short",
         redFrom: 1,
-        queries: [{ legend: "parked", expr: `sum(${shared(of.parked, "reason")})` }],
+        queries: [{ legend: "parked", expr: shared(of.parked) }],
       },
       {
         title: "Ended, by status",
@@ -53,14 +53,20 @@ const rows: readonly Row[] = [
       {
         title: "Parked, by reason",
         about: "Each reason has a page in docs/runbooks.",
-        unit: "short",
-        queries: [{ legend: "{{reason}}", expr: shared(of.parked, "reason") }],
+        unit: "ops",
+        queries: [{ legend: "{{saga}} {{reason}}", expr: rate(of.reviews, "saga, reason") }],
       },
       {
         title: "Approvals",
-        about: "How many people are asked, and for how long the oldest one waits.",
+        about: "How many runs ask people.",
+        unit: "short",
+        queries: [{ legend: "waiting", expr: shared(of.approvals) }],
+      },
+      {
+        title: "Oldest approval",
+        about: "A ticket is written at a day.",
         unit: "s",
-        queries: [{ legend: "oldest", expr: shared(of.approvalAge) }],
+        queries: [{ legend: "age", expr: shared(of.approvalAge) }],
       },
     ],
   },
@@ -68,23 +74,23 @@ const rows: readonly Row[] = [
     title: "Effects",
     panels: [
       {
-        title: "Unknown outcomes",
-        about: "Calls of which nobody knows if they happened.",
-        unit: "short",
-        redFrom: 1,
-        queries: [{ legend: "unknown", expr: shared(of.unknown) }],
-      },
-      {
         title: "Oldest unknown outcome",
         about: "Somebody is woken at 5 minutes.",
         unit: "s",
+        redFrom: 300,
         queries: [{ legend: "age", expr: shared(of.unknownAge) }],
       },
       {
-        title: "Attempts, by outcome",
-        about: "Calls of actions and compensations.",
+        title: "Unknown at first",
+        about: "Calls of which it was not known at once if they happened; most are found out.",
         unit: "ops",
-        queries: [{ legend: "{{outcome}}", expr: rate(of.attempts, "outcome") }],
+        queries: [{ legend: "{{saga}} {{step}}", expr: rate(of.unknown, "saga, step") }],
+      },
+      {
+        title: "Calls, by result",
+        about: "Actions and compensations.",
+        unit: "ops",
+        queries: [{ legend: "{{result}}", expr: rate(of.calls, "result") }],
       },
       {
         title: "Duplicates prevented",
@@ -98,8 +104,8 @@ const rows: readonly Row[] = [
     title: "Recovery",
     panels: [
       {
-        title: "Takeover, p50 and p99",
-        about: "From the end of a worker to the next one at its runs.",
+        title: "Taken up again, p50 and p99",
+        about: "From the sending of a call that was cut off until another worker has gone on.",
         unit: "s",
         queries: [
           { legend: "p50", expr: quantile(0.5, of.recovery) },
@@ -107,16 +113,25 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: "Compensations",
-        about: "What was undone, and what could not be.",
+        title: "Takeovers and resumptions",
+        about: "Runs taken from workers that had not given them back, and steps that were gone on at.",
         unit: "ops",
-        queries: [{ legend: "{{outcome}}", expr: rate(of.compensations, "outcome") }],
+        queries: [
+          { legend: "takeovers, died {{died}}", expr: rate(of.takeovers, "died") },
+          { legend: "resumed at {{step}}", expr: rate(of.resumptions, "step") },
+        ],
       },
       {
-        title: "Runs that nobody serves",
+        title: "Compensations",
+        about: "What was undone, and what could not be (halted).",
+        unit: "ops",
+        queries: [{ legend: "{{state}}", expr: rate(of.compensations, "state") }],
+      },
+      {
+        title: "Woken for runs that nobody serves",
         about: "Start a worker with that version.",
-        unit: "short",
-        queries: [{ legend: "{{saga}}@{{version}}", expr: shared(of.unserved, "saga, version") }],
+        unit: "ops",
+        queries: [{ legend: "{{saga}}@{{version}}", expr: rate(of.unserved, "saga, version") }],
       },
     ],
   },
@@ -139,19 +154,25 @@ const rows: readonly Row[] = [
         title: "Slots in use",
         about: "Near 1 for long: more workers, or more concurrency.",
         unit: "percentunit",
-        queries: [{ legend: "{{instance}}", expr: `${of.slotsBusy}{${ns}} / ${of.slots}{${ns}}` }],
+        queries: [{ legend: "{{instance}} {{kind}}", expr: `${of.slotsBusy}{${ns}} / ${of.slots}{${ns}}` }],
       },
       {
-        title: "Event-loop lag",
+        title: "Event-loop lag, p99",
         about: "Leases are lost at 8 s.",
         unit: "s",
-        queries: [{ legend: "{{instance}}", expr: `${of.eventLoopLag}{${ns}}` }],
+        queries: [{ legend: "{{instance}}", expr: `${of.eventLoopLag}{${ns}, quantile="0.99"}` }],
       },
     ],
   },
   {
     title: "Redis",
     panels: [
+      {
+        title: "Answers",
+        about: "0: it did not within a second.",
+        unit: "short",
+        queries: [{ legend: "{{instance}}", expr: `${of.storeUp}{${ns}}` }],
+      },
       {
         title: "Commits, p50 and p99",
         about: "One commit is one round trip and, with appendfsync always, one write to disk.",
@@ -163,11 +184,11 @@ const rows: readonly Row[] = [
       },
       {
         title: "Memory",
-        about: "Nothing is evicted: full means that nothing goes on.",
+        about: "Of redis_exporter. Nothing is evicted: full means that nothing goes on.",
         unit: "bytes",
         queries: [
-          { legend: "used", expr: shared(of.memoryUsed) },
-          { legend: "limit", expr: shared(of.memoryMax) },
+          { legend: "used", expr: redis.memoryUsed },
+          { legend: "limit", expr: redis.memoryMax },
         ],
       },
       {

@@ -1,24 +1,33 @@
+import type { MetricName } from "../../src/telemetry/catalogue.ts";
+
 /** The metrics that alerts, dashboard and scaling look at: names of `docs/metrics.md`, each said once. */
 export const metrics = {
   runsEnded: "reprise_runs_ended_total",
-  attempts: "reprise_step_attempts_total",
+  calls: "reprise_calls_total",
   duplicates: "reprise_duplicates_prevented_total",
-  unknown: "reprise_unknown_outcomes",
+  unknown: "reprise_unknown_outcomes_total",
   unknownAge: "reprise_unknown_outcome_age_seconds",
-  parked: "reprise_parked_runs",
+  parked: "reprise_runs_parked",
+  reviews: "reprise_reviews_total",
   approvals: "reprise_approvals_waiting",
   approvalAge: "reprise_approval_age_seconds",
   compensations: "reprise_compensations_total",
   recovery: "reprise_recovery_seconds",
+  resumptions: "reprise_resumptions_total",
+  takeovers: "reprise_takeovers_total",
   commit: "reprise_commit_seconds",
-  unserved: "reprise_unserved_runs",
+  unserved: "reprise_unserved_total",
   due: "reprise_ticks_due",
   backlog: "reprise_backlog_seconds",
-  canaryAge: "reprise_canary_age_seconds",
   slotsBusy: "reprise_slots_busy",
   slots: "reprise_slots",
   eventLoopLag: "reprise_event_loop_lag_seconds",
+  storeUp: "reprise_store_up",
   storeForgetful: "reprise_store_forgetful",
-  memoryUsed: "reprise_redis_memory_used_bytes",
-  memoryMax: "reprise_redis_memory_max_bytes",
-} as const;
+} as const satisfies Readonly<Record<string, MetricName>>;
+
+/** What the admin port of a worker says beside them (`src/admin`). */
+export const admin = { canaryAge: "reprise_canary_age_seconds" } as const;
+
+/** What redis_exporter says of Redis itself. */
+export const redis = { memoryUsed: "redis_memory_used_bytes", memoryMax: "redis_memory_max_bytes" } as const;

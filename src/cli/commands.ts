@@ -20,6 +20,7 @@ import { sloCommand } from "./ops/slo.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
+import { runsBundle } from "./runs/bundle.ts";
 import { runsHistory } from "./runs/history.ts";
 import { runsKill } from "./runs/kill.ts";
 import { runsList } from "./runs/list.ts";
@@ -36,6 +37,10 @@ import { schemaCommand } from "./sagas/schema.ts";
 import { sagasShow } from "./sagas/show.ts";
 import { simulateCommand } from "./sagas/simulate.ts";
 import { versionCommand } from "./version.ts";
+import { workersDrain } from "./workers/drain.ts";
+import { workersList } from "./workers/list.ts";
+import { supervisorCommand } from "./workers/supervisor.ts";
+import { workerCommand } from "./workers/worker.ts";
 
 export const groups: ReadonlyMap<string, string> = new Map([
   ["runs", "Start runs, look at them, ask things of them"],
@@ -47,10 +52,11 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["schedules", "Runs that are started by the clock"],
   ["batch", "Frozen selections of runs, and what came of each"],
   ["effects", "What was tried outside, and what is known of it"],
+  ["workers", "The workers of a namespace"],
 ]);
 
 export const commands: readonly AnyCommand[] = [
-  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs],
+  ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs, runsBundle],
   ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
@@ -59,5 +65,6 @@ export const commands: readonly AnyCommand[] = [
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
   ...[sloCommand, batchShow, gcCommand, completionCommand],
+  ...[workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

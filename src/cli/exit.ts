@@ -4,7 +4,7 @@
  */
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ErrorCode, isErrorCode, RepriseError, runbookOf } from "../errors.ts";
+import { type ErrorCode, errorCodeOf, RepriseError } from "../errors.ts";
 
 /** Stable; documented in docs/cli.md. */
 export const exitCodes = {
@@ -99,6 +99,7 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   MIGRATION_REFUSED: conflict,
   CURSOR_INVALID: usage,
   SCHEDULE_NOT_FOUND: notFound,
+  WORKER_NOT_FOUND: notFound,
   IDEMPOTENCY_IN_PROGRESS: conflict,
   IDEMPOTENCY_CONFLICT: conflict,
   IDEMPOTENCY_UNKNOWN: unsafe,
@@ -126,17 +127,17 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof Interrupted) return exitCodes.interrupted;
   if (error instanceof UsageError) return exitCodes.usage;
-  return error instanceof RepriseError ? codeOf[error.code] : exitCodes.failed;
+  const code = errorCodeOf(error);
+  return code === null ? exitCodes.failed : codeOf[code];
 }
 
 /** What is printed of an error: its message where it was written for a person, the stack where it is a bug of ours. */
 export function describeError(error: unknown): string {
-  if (error instanceof RepriseError) return `${error.message} [${error.code}]\nRunbook: ${runbookFrom(error.runbook)}`;
+  if (error instanceof RepriseError) return `${error.message} [${error.code}]`;
   if (error instanceof UsageError || error instanceof Interrupted || error instanceof Declined) return error.message;
   if (!(error instanceof Error)) return String(error);
   // Errors of the system (ENOENT, EACCES) and of ensureRedis carry a code and a message that says enough.
-  if (!("code" in error)) return error.stack ?? error.message;
-  return isErrorCode(error.code) ? `${error.message}\nRunbook: ${runbookFrom(runbookOf(error.code))}` : error.message;
+  return "code" in error ? error.message : (error.stack ?? error.message);
 }
 
 /** A page of this package, from where the command was given: it can be opened as it is printed. */

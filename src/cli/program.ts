@@ -14,7 +14,7 @@ import { escaped } from "./base/out.ts";
 import { colorsIn } from "./colors.ts";
 import { commands, groups } from "./commands.ts";
 import { addDemoCommand } from "./demo/command.ts";
-import { type ExitCode, exitCodeOf, exitCodes, UsageError } from "./exit.ts";
+import { type ExitCode, exitCodeOf, exitCodes, runbookFrom, UsageError } from "./exit.ts";
 import { addHealthCommand } from "./health.ts";
 import { packageVersion } from "./version.ts";
 
@@ -90,7 +90,7 @@ function printError(error: unknown, argv: readonly string[], io: Io): void {
   const lines = text.split("\n").map(clean);
   io.stderr.write(`${red("reprise:")} ${lines.join("\n")}\n`);
   if (hint !== null) io.stderr.write(`${dim(`  what to do: ${hint}`)}\n`);
-  if (runbook !== null) io.stderr.write(`${dim(`  more: ${runbook}`)}\n`);
+  if (runbook !== null) io.stderr.write(`${dim(`  Runbook: ${runbookFrom(runbook)}`)}\n`);
 }
 
 /** Also of a line that could not be read. */

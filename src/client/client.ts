@@ -3,6 +3,7 @@
  * of its lease alone.
  */
 import type {
+  DrainRequest,
   ListPage,
   ListQuery,
   PausedSaga,
@@ -48,6 +49,7 @@ import {
   type Wanted,
 } from "./start.ts";
 import { decideByToken, readToken, type TokenView } from "./tokens.ts";
+import { drainWorker, type Workers, workersNow } from "./workers.ts";
 
 const defaultPage = 50;
 const maxPage = 1_000;
@@ -169,6 +171,15 @@ export interface Client {
   resumeQueue(queue: string): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
+  /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
+  workers(): Promise<Workers>;
+  /**
+   * Asks a worker (by its id) to take no new runs, let its calls end, give back what it has, and stop. It hears it within five
+   * seconds; its process then ends, if it was started by `reprise worker`. Answers who asked first.
+   *
+   * @throws RepriseError WORKER_NOT_FOUND, INPUT_INVALID.
+   */
+  drain(worker: string, options: PauseOptions): Promise<DrainRequest>;
   /**
    * Deletes now what workers delete by and by: runs that have ended and whose `retention` is over. `dryRun` only counts.
    *
@@ -250,6 +261,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    workers: () => workersNow(connection),
+    drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
     slo: (query) => sloOfSaga(connection, query),
     served: () => servedVersions(connection),

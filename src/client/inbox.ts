@@ -23,9 +23,7 @@ import {
 import type { Json } from "../saga/index.ts";
 import { type PendingApproval, pendingIn } from "./approvals.ts";
 import type { Connection } from "./connection.ts";
-
-/** A worker whose pulse was missing is looked for again after this; two looks so far apart make it lost. */
-const pulseGapMs = 900;
+import { missedOnce, missedTwice } from "./lost.ts";
 
 export interface InboxQuery {
   /** All tenants unless given. */
@@ -95,16 +93,10 @@ export async function inboxPage(
 }
 
 /** The owners whose pulses are missing; where runs would be called unserved for that, missing twice. */
-async function lostFor(serving: Serving, { ports }: Connection, store: Store): Promise<ReadonlySet<string>> {
-  const lost = await lostOwners(store);
+async function lostFor(serving: Serving, connection: Connection, store: Store): Promise<ReadonlySet<string>> {
+  const lost = await missedOnce(store);
   if (unservedBy(serving, lost).length === unservedBy(serving, new Set()).length) return lost;
-  await new Promise<void>((resolve) => void ports.clock.after(pulseGapMs, resolve));
-  const still = await lostOwners(store);
-  return new Set([...lost].filter((owner) => still.has(owner)));
-}
-
-async function lostOwners(store: Store): Promise<ReadonlySet<string>> {
-  return new Set((await store.lostOwners()).map(({ owner }) => owner));
+  return await missedTwice(connection, store, lost);
 }
 
 // ---- one item

@@ -35,3 +35,4 @@ export type { ManyStart, Started, StartOptions } from "./start.ts";
 export type { TokenFor, TokenOptions, TokenView } from "./tokens.ts";
 export type { UndoOptions } from "./undo.ts";
 export type { LedgerRow, RunView } from "./view.ts";
+export type { SupervisorView, Workers } from "./workers.ts";

@@ -43,6 +43,7 @@ export * from "./company/turns.ts";
 export { begin, decide } from "./decide.ts";
 export type * from "./decision.ts";
 export { contentHashOf, digestOf, hashOf, structureHashOf } from "./digest.ts";
+export * from "./fleet/index.ts";
 export { idPattern, operationId } from "./ids.ts";
 export { machineOf } from "./machine/machine.ts";
 export type * from "./machine/port.ts";
@@ -60,11 +61,10 @@ export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
-export { type Attempt, type Explanation, explain, type Known } from "./telling/explain.ts";
+export type { Attempt, Known } from "./telling/attempts.ts";
+export { type Explanation, explain } from "./telling/explain.ts";
 export {
   isGood,
-  type Prevented,
-  type SloEvent,
   type SloReport,
   type SloStanding,
   type Story,

@@ -8,6 +8,8 @@ import type { Commit } from "./commit.ts";
 import type { IntentRegistry } from "./company/intents.ts";
 import type { ScheduleShelf } from "./company/schedules.ts";
 import type { Turns } from "./company/turns.ts";
+import type { Heartbeats } from "./fleet/heartbeat.ts";
+import type { ConsumerSigns } from "./fleet/liveness.ts";
 import type { PlanShelf } from "./replay/shelf.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, Run, RunRecord, RunRef, RunStatus } from "./run/index.ts";
 
@@ -273,10 +275,10 @@ export interface DueAnswer {
 }
 
 /**
- * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered. All writes of a run go through `create`,
+ * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered, and how workers are. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends IntentRegistry, PlanShelf, ScheduleShelf, Turns {
+export interface Store extends Heartbeats, IntentRegistry, PlanShelf, ScheduleShelf, Turns {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -431,6 +433,8 @@ export interface Consumer {
   start(): Promise<void>;
   /** Stops taking jobs; resolves when the handlers that run have ended or `graceMs` is over. */
   stop(graceMs: number): Promise<void>;
+  /** What can be seen of each queue that it reads; empty while it reads none. */
+  signs(): readonly ConsumerSigns[];
 }
 export type ConsumerFactory = (options: ConsumerOptions) => Consumer;
 

@@ -139,6 +139,10 @@ export class Driver implements LeaseHolder {
     this.#mail.post({ type: "stopping" });
   }
 
+  get ref(): RunRef {
+    return this.#ref;
+  }
+
   get saga(): string {
     return this.#run.record.saga;
   }

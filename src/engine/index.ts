@@ -3,4 +3,5 @@ export type { StepLine, StepLogSink } from "./call-context.ts";
 export { probeFact, thrownResult, undoResult } from "./outcome.ts";
 export type { EngineSettings } from "./settings.ts";
 export { systemClock, systemIds } from "./system-clock.ts";
+export { systemVitals, type Vitals } from "./vitals.ts";
 export { engineWorker, type PulsePlace, type Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";

@@ -30,6 +30,7 @@ export class StepRunner {
   readonly #context: EngineContext;
   readonly #windows: ReadonlyMap<string, number>;
   readonly #running = new Set<Invocation>();
+  #inHand = 0;
   #expelled = false;
 
   constructor(context: EngineContext, sagas: readonly SagaSpec[]) {
@@ -37,9 +38,21 @@ export class StepRunner {
     this.#windows = windowsOf(sagas, context);
   }
 
+  /** How many it has taken and not handed in yet. */
+  get inHand(): number {
+    return this.#inHand;
+  }
+
   /** Performs the call that was offered; resolves when its answer is handed in, or when it is not to be made. */
   async perform(job: StepJob): Promise<void> {
     if (this.#context.isStopping()) return;
+    this.#inHand += 1;
+    await this.#perform(job).finally(() => {
+      this.#inHand -= 1;
+    });
+  }
+
+  async #perform(job: StepJob): Promise<void> {
     const sentAt = this.#context.clock.monotonicMs();
     const command = this.#commandOf(job);
     const permitted = await this.#permit(command);

@@ -6,12 +6,17 @@
  * never a host name or a pid.
  */
 import {
+  type Canaries,
   type ConsumerFactory,
   type ConsumerOptions,
   type DeadLetters,
+  type DrainRequest,
   machinesOf,
+  maxRunsShown,
   type RunRef,
+  stuckMsOf,
   type Ticks,
+  type WorkerHealth,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga } from "../saga/index.ts";
@@ -22,6 +27,7 @@ import { tellParent } from "./children.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
+import { Heart, type OwnWords } from "./heart.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
 import { PausedSagas } from "./paused.ts";
@@ -32,6 +38,7 @@ import type { EngineSettings } from "./settings.ts";
 import { StepRunner } from "./steps.ts";
 import { checkDurability, drivenStructures, registerAll, servedSagas } from "./structures.ts";
 import { Suspects } from "./suspects.ts";
+import type { Vitals } from "./vitals.ts";
 
 export interface WorkerParts {
   readonly ports: EnginePorts;
@@ -42,6 +49,10 @@ export interface WorkerParts {
   readonly deadLetters?: { readonly letters: DeadLetters; readonly sagas: readonly Saga[] };
   /** What makes schedules tick; without it this worker looks at none. */
   readonly ticks?: Ticks;
+  /** How its process is; without it this worker says nothing of itself, and hears no request to drain. */
+  readonly vitals?: Vitals;
+  /** What it puts into the queues it reads, to see that jobs come through. */
+  readonly canaries?: Canaries;
 }
 
 /** On which server a pulse is, and its client id there. */
@@ -78,6 +89,10 @@ export interface Worker {
   start(): Promise<void>;
   /** Stops in good order (V3); calling it again waits for the same. */
   stop(): Promise<void>;
+  /** Resolves when it has stopped, with who asked for it from afar (`client.drain`); `null`: nobody did. */
+  readonly ended: Promise<DrainRequest | null>;
+  /** How it is. Asks nobody. */
+  health(): WorkerHealth;
 }
 
 /** How long the engine waits, after calls were aborted, for their outcomes to be committed. */
@@ -111,6 +126,11 @@ class EngineWorker implements Worker {
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
+  #state: WorkerHealth["state"] = "starting";
+  #drain: DrainRequest | null = null;
+  readonly #heart: Heart | null;
+  readonly ended: Promise<DrainRequest | null>;
+  #end: (asked: DrainRequest | null) => void = () => undefined;
 
   constructor(parts: WorkerParts, options: WorkerOptions) {
     this.#parts = parts;
@@ -122,6 +142,10 @@ class EngineWorker implements Worker {
     const { ticks } = parts;
     this.#schedules =
       ticks === undefined ? null : new ScheduleDesk({ context: this.#context, ticks, sagas: options.sagas });
+    this.#heart = this.#heartOf(parts);
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
@@ -148,8 +172,17 @@ class EngineWorker implements Worker {
   }
 
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
+    this.#stopped ??= this.#stop().finally(() => {
+      this.#state = "stopped";
+      this.#end(this.#drain);
+    });
     return this.#stopped;
+  }
+
+  health(): WorkerHealth {
+    const { storeAnswersSince = null, lagMs = 0, supervisedMs = null } = this.#heart ?? {};
+    const storeAnswers = this.#heart === null || storeAnswersSince !== null;
+    return { state: this.#state, stuckMs: this.#stuckMs(), storeAnswers, lagMs, supervisedMs };
   }
 
   async #start(): Promise<void> {
@@ -176,6 +209,9 @@ class EngineWorker implements Worker {
     await this.#consumer.start();
     if (this.#desk !== null) this.#context.background(this.#desk.start());
     if (this.#schedules !== null) this.#context.background(this.#schedules.start());
+    if (this.#stopping) return;
+    this.#state = "ready";
+    this.#heart?.start();
   }
 
   async #wake(run: RunRef): Promise<void> {
@@ -198,25 +234,27 @@ class EngineWorker implements Worker {
 
   async #stop(): Promise<void> {
     this.#stopping = true;
+    this.#state = "draining";
     const { clock, store } = this.#parts.ports;
     const { shutdownMs, abortGraceMs } = this.#options.settings;
     await this.#started?.catch(() => undefined);
     this.#reconciler.stop();
     this.#paused.stop();
     this.#retention.stop();
-    const drained = this.#drain(shutdownMs + abortGraceMs + lastCommitMs);
+    const drained = this.#stopTaking(shutdownMs + abortGraceMs + lastCommitMs);
     for (const driver of this.#drivers) driver.stop();
     if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();
     this.#over = true;
     await within(clock, lastCommitMs, Promise.all([drained, this.#idle()]));
     this.#context.leases.stop();
+    await this.#heart?.stop();
     if (this.#started !== null) {
       await store.goodbye(this.id).catch((error: unknown) => trouble(this.#context, "goodbye", error));
     }
     this.#pulse?.close();
   }
 
-  async #drain(graceMs: number): Promise<void> {
+  async #stopTaking(graceMs: number): Promise<void> {
     const all = [this.#consumer?.stop(graceMs), this.#desk?.stop(graceMs), this.#schedules?.stop(graceMs)];
     const ended = await Promise.allSettled(all);
     for (const end of ended) if (end.status === "rejected") trouble(this.#context, "consumer", end.reason);
@@ -241,6 +279,41 @@ class EngineWorker implements Worker {
     };
     work.then(done, done);
     return work;
+  }
+
+  // ---- how it is
+
+  #heartOf({ vitals, canaries }: WorkerParts): Heart | null {
+    if (vitals === undefined) return null;
+    const onDrain = (asked: DrainRequest): void => {
+      this.#drain ??= asked;
+      void this.stop();
+    };
+    const lagToldMs = this.#options.settings.marginMs;
+    return new Heart({ context: this.#context, vitals, canaries, lagToldMs, words: () => this.#words(), onDrain });
+  }
+
+  #words(): OwnWords {
+    const { pools, queues, sagas, concurrency } = this.#options;
+    const total = queues.reduce((sum, queue) => sum + queue.concurrency, concurrency);
+    const took = (this.#consumer?.signs() ?? []).flatMap(({ tookAt }) => tookAt ?? []);
+    return {
+      id: this.id,
+      state: this.#state === "draining" ? "draining" : "ready",
+      pools,
+      queues: queues.map(({ name }) => name),
+      sagas: sagas.map(({ name, version }) => `${name}@${version}`),
+      slots: { busy: this.#drivers.size + this.#steps.inHand, total },
+      runs: [...this.#drivers].slice(0, maxRunsShown).map(({ ref }) => ref),
+      idleMs: took.length === 0 ? null : Math.round(this.#context.clock.monotonicMs() - Math.max(...took)),
+      stuckMs: this.#stuckMs(),
+    };
+  }
+
+  #stuckMs(): number {
+    const storeAnswersSince = this.#heart?.storeAnswersSince ?? null;
+    const consumers = this.#consumer?.signs() ?? [];
+    return stuckMsOf({ consumers, storeAnswersSince, now: this.#context.clock.monotonicMs() });
   }
 
   #deskOf(given: WorkerParts["deadLetters"]): DeadLetterDesk | null {

@@ -2,11 +2,13 @@
  * Owns: taking nudges out of BullMQ and handing them to the engine. Invariants: C1 a handler's failure is counted and the
  * job removed: the run's truth is in the store, whose due index brings it back. C2 a job that is not one of ours is acked
  * as an orphan and said once (R003). C3 BullMQ's lock only brings back a job that was taken by a process that died before
- * it acquired the run; losing it later is counted, not acted on. C4 BullMQ never decides that a run has failed.
+ * it acquired the run; losing it later is counted, not acted on. C4 BullMQ never decides that a run has failed. C5 each worker
+ * shows signs of life of its own loop: who else reads the queue proves nothing of it.
  */
 import { type ConnectionOptions, type Job, Worker, type WorkerOptions } from "bullmq";
-import type { Consumer, ConsumerFactory, ConsumerOptions } from "../core/index.ts";
-import { lanePrefix, parseStepJob, parseWakeJob, poolQueue, stepLane, stepQueue } from "./jobs.ts";
+import type { Consumer, ConsumerFactory, ConsumerOptions, ConsumerSigns } from "../core/index.ts";
+import { canaryJob, lanePrefix, parseStepJob, parseWakeJob, poolQueue, stepLane, stepQueue } from "./jobs.ts";
+import type { QueueTelemetry } from "./queues.ts";
 
 const lockDurationMs = 5_000;
 const stalledIntervalMs = 2_500;
@@ -23,6 +25,7 @@ export interface WorkersOptions {
   /** An ioredis client with `maxRetriesPerRequest: null`; each BullMQ worker duplicates it for its blocking read. */
   readonly connection: ConnectionOptions;
   readonly namespace: string;
+  readonly queueTelemetry?: QueueTelemetry | undefined;
   readonly onTrouble: (where: string, error: unknown) => void;
 }
 
@@ -75,8 +78,8 @@ function limiterOf(limit: { readonly max: number; readonly durationMs: number })
 }
 
 /** Starts and stops workers together, and looks after them meanwhile. */
-export function consumerOver(options: WorkersOptions, open: () => readonly Worker[]): Consumer {
-  const workers: Worker[] = [];
+export function consumerOver(options: WorkersOptions, open: () => readonly WatchedWorker[]): Consumer {
+  const workers: WatchedWorker[] = [];
   let watch: NodeJS.Timeout | null = null;
   let starting: Promise<void> | null = null;
   let stopping: Promise<void> | null = null;
@@ -114,6 +117,7 @@ export function consumerOver(options: WorkersOptions, open: () => readonly Worke
       stopping ??= stop(graceMs);
       return stopping;
     },
+    signs: () => (stopping === null ? workers.map((worker) => worker.signs()) : []),
   };
 }
 
@@ -148,11 +152,12 @@ function pulseOf(connection: ConnectionOptions): () => boolean {
   };
 }
 
-function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
+function workerOf(options: BullmqConsumersOptions, source: Source): WatchedWorker {
   const { onTrouble } = options;
   const where = `queue ${source.name}`;
   let orphans = 0;
   const handle = async (job: Job): Promise<void> => {
+    if (job.id === canaryJob) return;
     try {
       const taken = source.take(job);
       if (taken !== null) return await taken;
@@ -166,14 +171,51 @@ function workerOf(options: BullmqConsumersOptions, source: Source): Worker {
   return openWorker(options, source, handle, own);
 }
 
+/**
+ * BullMQ's worker, whose loop can be seen going round: it asks for the next job at least every ten seconds while it has room for
+ * one. That it runs, or that its connection is named in a list, is no proof of that.
+ */
+class WatchedWorker extends Worker {
+  #aliveAt = performance.now();
+  #tookAt: number | null = null;
+  #inHand = 0;
+
+  constructor(name: string, handle: (job: Job, token?: string) => Promise<void>, options: WorkerOptions) {
+    super(name, (job, token) => this.#handled(job, () => handle(job, token)), options);
+  }
+
+  signs(): ConsumerSigns {
+    const isFull = this.#inHand >= this.concurrency;
+    return { source: this.name, isFull, aliveAt: this.#aliveAt, tookAt: this.#tookAt };
+  }
+
+  protected override async moveToActive(token: string, name?: string): Promise<Job> {
+    const job = await super.moveToActive(token, name);
+    this.#aliveAt = performance.now();
+    return job;
+  }
+
+  async #handled(job: Job, handle: () => Promise<void>): Promise<void> {
+    this.#inHand += 1;
+    this.#aliveAt = performance.now();
+    if (job.id !== canaryJob) this.#tookAt = this.#aliveAt;
+    try {
+      await handle();
+    } finally {
+      this.#inHand -= 1;
+      this.#aliveAt = performance.now();
+    }
+  }
+}
+
 /** A worker that is not running yet. Its jobs go when they are done; what becomes of failed ones is said by `own`. */
 export function openWorker(
-  { connection, namespace, onTrouble }: WorkersOptions,
+  { connection, namespace, onTrouble, queueTelemetry }: WorkersOptions,
   { name, lane }: { readonly name: string; readonly lane: number },
   handle: (job: Job, token?: string) => Promise<void>,
   own: Pick<WorkerOptions, "concurrency" | "limiter" | "removeOnFail">,
-): Worker {
-  const worker = new Worker(name, handle, {
+): WatchedWorker {
+  const worker = new WatchedWorker(name, handle, {
     ...own,
     connection,
     prefix: lanePrefix(namespace, lane),
@@ -183,6 +225,7 @@ export function openWorker(
     maxStalledCount,
     runRetryDelay: retryDelayMs,
     removeOnComplete: { count: 0 },
+    ...(queueTelemetry === undefined ? {} : { telemetry: queueTelemetry }),
   });
   worker.on("error", (error) => onTrouble(`queue ${name}`, error));
   return worker;

@@ -45,6 +45,9 @@ export function parseLetterJob(jobId: string | undefined): DeadLetterRef | null 
   return tenant === undefined || id === undefined ? null : { run: { tenant, id }, review: Number(review) };
 }
 
+/** Put into every queue of wake-ups from time to time: whoever takes it shows that jobs come through. No id of a run. */
+export const canaryJob = "canary";
+
 /** BullMQ prefix of one lane of wake-up queues; one hash tag, so that a queue's keys share a Cluster slot. */
 export function lanePrefix(namespace: string, lane: number): string {
   return `{reprise:${namespace}:w${lane}}`;

@@ -3,17 +3,22 @@
  * in. O2 nobody waits longer than `connectWithinMs` for a connection, or for the last answer when it is closed. O3 a queue that could
  * not be opened is no queue: the next one who wants it opens it anew.
  */
-import { type ConnectionOptions, Queue } from "bullmq";
+import { type ConnectionOptions, Queue, type Telemetry } from "bullmq";
 import { lanePrefix } from "./jobs.ts";
 
 const connectWithinMs = 1_000;
 /** BullMQ keeps a stream of events per queue; nobody reads it. */
 const keptEvents = 100;
 
+/** What BullMQ makes its own spans by (`bullmq-otel`). */
+export type QueueTelemetry = Telemetry;
+
 export interface QueuesOptions {
   /** An ioredis client that fails fast, asked for when the first job is added; it stays the caller's to close. */
   readonly connect: () => ConnectionOptions;
   readonly namespace: string;
+  /** What BullMQ's own spans are made by. */
+  readonly queueTelemetry?: QueueTelemetry | undefined;
   /** Told of errors that belong to no request. */
   readonly onTrouble: (where: string, error: unknown) => void;
 }
@@ -36,6 +41,7 @@ export function openQueues(options: QueuesOptions): Queues {
       connection,
       prefix: lanePrefix(options.namespace, lane),
       streams: { events: { maxLen: keptEvents } },
+      ...(options.queueTelemetry === undefined ? {} : { telemetry: options.queueTelemetry }),
     });
     queue.on("error", (error) => options.onTrouble(`queue ${name}`, error));
     // Nobody waits for a first connection as long as BullMQ does.

@@ -54,7 +54,7 @@ export type { RetryOptions } from "./policy.ts";
 export { type SagaStart, saga } from "./saga.ts";
 export { decode, decodeInput, decodeOutput, encode, encodeInput, encodeOutput, jsonSchemaOf } from "./schema.ts";
 export { schemasOf } from "./schemas.ts";
-export type { ObjectiveSpec, SloBound, SloName, SloOptions, SloSpec } from "./slo.ts";
+export type { SloBound, SloOptions } from "./slo.ts";
 export type {
   ActionContext,
   ApprovalTerms,
@@ -66,11 +66,14 @@ export type {
   Json,
   MigratedRun,
   Migration,
+  ObjectiveSpec,
   ProbeContext,
   Progress,
   RetryPolicy,
   RunIdentity,
   SagaSpec,
+  SloName,
+  SloSpec,
   Spend,
   StepLog,
   StepSpec,

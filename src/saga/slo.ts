@@ -7,6 +7,7 @@
 import { RepriseError } from "../errors.ts";
 import { budgetNameProblem } from "./bounds.ts";
 import { type Duration, durationMs } from "./duration.ts";
+import type { ObjectiveSpec, SloName, SloSpec } from "./spec.ts";
 
 /** A bound, and the share of events (0.95 unless given) that are to be within it. */
 export interface SloBound<Limit = number> {
@@ -36,24 +37,6 @@ export interface SloOptions {
   readonly unwind?: number;
   /** At least this share of the calls that a crash has cut off comes to a good end. */
   readonly resumption?: number;
-}
-
-export type SloName = Exclude<keyof SloOptions, "window">;
-
-/** One objective. */
-export interface ObjectiveSpec {
-  readonly name: SloName;
-  /** The share of events that are to be good. */
-  readonly target: number;
-  /** An event is good up to this (ms; for `cost`, of the budget's unit); `null`: it is good or bad by itself. */
-  readonly within: number | null;
-  /** Of `cost`. */
-  readonly budget: string | null;
-}
-
-export interface SloSpec {
-  readonly windowMs: number;
-  readonly objectives: readonly ObjectiveSpec[];
 }
 
 const standardWindowMs = 30 * 24 * 3_600_000;

@@ -7,7 +7,6 @@ import type { AnyStateMachine } from "xstate";
 import type { ZodObject, ZodType } from "zod";
 import type { Json } from "./json-type.ts";
 import type { ProbeAnswer } from "./outcome.ts";
-import type { SloSpec } from "./slo.ts";
 import type { Tools } from "./tools.ts";
 
 export type { Json } from "./json-type.ts";
@@ -120,6 +119,34 @@ export interface CallSpec {
 export interface CompensationSpec extends CallSpec {
   readonly run: (context: CompensateContext) => unknown;
   readonly probe: ((context: ProbeContext) => ProbeAnswer | Promise<ProbeAnswer>) | null;
+}
+
+export type SloName =
+  | "completion"
+  | "intervention"
+  | "duplicates"
+  | "latency"
+  | "cost"
+  | "recovery"
+  | "unknownAge"
+  | "unwind"
+  | "resumption";
+
+/** One objective. */
+export interface ObjectiveSpec {
+  readonly name: SloName;
+  /** The share of events that are to be good. */
+  readonly target: number;
+  /** An event is good up to this (ms; for `cost`, of the budget's unit); `null`: it is good or bad by itself. */
+  readonly within: number | null;
+  /** Of `cost`. */
+  readonly budget: string | null;
+}
+
+/** What is promised of a saga's runs. */
+export interface SloSpec {
+  readonly windowMs: number;
+  readonly objectives: readonly ObjectiveSpec[];
 }
 
 /** What people are asked before a step is carried out. */

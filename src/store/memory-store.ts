@@ -11,7 +11,9 @@ import {
   type Clock,
   type CommitCommand,
   type CreateCommand,
+  type DrainCommand,
   type GiveTurnCommand,
+  type Heartbeat,
   type LeaseRef,
   type ListPage,
   type ListQuery,
@@ -50,6 +52,7 @@ import {
 } from "./cursor.ts";
 import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
 import type { Cell } from "./memory/cell.ts";
+import { KeptHeartbeats } from "./memory/heartbeats.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { load } from "./memory/load.ts";
@@ -91,6 +94,7 @@ class MemoryStore implements Store {
   readonly #shards: readonly Shard[];
   readonly #sagas = new Map<string, RegisteredSaga>();
   readonly #schedules: KeptSchedules = new Map();
+  readonly #heartbeats = new KeptHeartbeats();
   readonly #paused = new Map<string, PausedSaga>();
   readonly #serves = new Map<string, readonly string[]>();
   readonly #listeners = new Set<MoveListener>();
@@ -233,6 +237,18 @@ class MemoryStore implements Store {
     return this.#in(0, () => ({ schedules: listSchedules(this.#schedules) }));
   }
 
+  async beat(heartbeat: Heartbeat) {
+    return this.#in(0, (_, now) => this.#heartbeats.beat(heartbeat, now));
+  }
+
+  async heartbeats() {
+    return this.#in(0, (_, now) => this.#heartbeats.all(now));
+  }
+
+  async askToDrain(command: DrainCommand) {
+    return this.#in(0, (_, now) => this.#heartbeats.askToDrain(command, now));
+  }
+
   async putPlan(command: PutPlanCommand) {
     return this.#inPlan(command.id, ({ plans }, member, now) => putPlan(plans, member, command, now));
   }
@@ -272,6 +288,7 @@ class MemoryStore implements Store {
   }
 
   async goodbye(owner: string): Promise<void> {
+    this.#heartbeats.forget(owner);
     for (const shard of this.#shards) while (endLeases(shard, owner, "left", this.#time(shard)).more);
   }
 

@@ -13,7 +13,9 @@ import type {
   ClaimIntentCommand,
   CommitCommand,
   CreateCommand,
+  DrainCommand,
   GiveTurnCommand,
+  Heartbeat,
   LeaseRef,
   ListQuery,
   MoveListener,
@@ -36,6 +38,7 @@ import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } fro
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { type StoreConnections, serversOf } from "./redis/connections.ts";
+import { askToDrain, beat, forgetHeartbeat, heartbeats } from "./redis/heartbeats.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
@@ -262,6 +265,18 @@ class RedisStore implements Store {
     return await listSchedules(this.#parts().wire);
   }
 
+  async beat(heartbeat: Heartbeat) {
+    return await beat(this.#parts().wire, heartbeat);
+  }
+
+  async heartbeats() {
+    return await heartbeats(this.#parts().wire);
+  }
+
+  async askToDrain(command: DrainCommand) {
+    return await askToDrain(this.#parts().wire, command);
+  }
+
   async putPlan(command: PutPlanCommand) {
     return await putPlan(this.#parts().wire, command);
   }
@@ -292,6 +307,7 @@ class RedisStore implements Store {
   async goodbye(owner: string): Promise<void> {
     const { wire } = this.#parts();
     await goodbye(wire, owner);
+    await forgetHeartbeat(wire, owner);
     this.#mine.delete(owner);
     await forgetServed(wire, this.#keys.serves);
   }

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
+import { heartbeatKeptMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
   maxDueQueued,
@@ -41,6 +42,8 @@ const parts = {
   ask_turn: ["due", "turn"],
   give_turn: ["due"],
   put_schedule: ["due"],
+  beat: ["due"],
+  ask_to_drain: ["due"],
   put_plan: ["due", "plan"],
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan"],
@@ -75,6 +78,7 @@ const limits = Object.entries({
   turnForgottenMs,
   maxTurnsShown,
   maxSchedules,
+  heartbeatKeptMs,
 });
 
 /** Reads them all, once per store. */

@@ -32,23 +32,21 @@ export function movesOf(fact: CommittedFact): readonly Move[] {
   return [...fact.entry.taken.flatMap((taken) => moveOf(fact, taken)), ...standing(fact)];
 }
 
-function moveOf({ rows, before }: CommittedFact, taken: Taken): readonly Move[] {
-  const row = "seq" in taken && typeof taken.seq === "number" ? rows[taken.seq - 1] : undefined;
+function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
   switch (taken.what) {
-    case "outcome":
-      return row === undefined ? [] : [{ is: "outcome", row, outcome: taken.outcome, proof: taken.proof }];
-    case "interrupted":
+    case "interrupted": {
+      const row = fact.rows[taken.seq - 1];
       return row === undefined ? [] : [{ is: "interrupted", row }];
+    }
+    case "outcome":
     case "probed":
-      return row === undefined ? [] : [{ is: "probed", row, answer: taken.answer }];
     case "intent":
-      return row !== undefined && taken.state === "reused" ? [{ is: "reused", row }] : [];
     case "tool":
-      return row !== undefined && taken.again === true ? [{ is: "absorbed", row }] : [];
     case "undo":
-      return row === undefined ? [] : [{ is: "undo", row, state: taken.state }];
-    case "approval":
-      return row === undefined ? [] : approvalMoves(row, before.rows[taken.seq - 1], taken.state, taken.by ?? null);
+    case "approval": {
+      const row = fact.rows[taken.seq - 1];
+      return row === undefined ? [] : rowMoves(fact, row, taken);
+    }
     case "verb":
       return [{ is: "verb", verb: taken.verb, by: taken.by, plan: taken.plan !== undefined }];
     case "control":
@@ -87,6 +85,25 @@ function moveOf({ rows, before }: CommittedFact, taken: Taken): readonly Move[] 
     case "unconsumed":
     case "discarded":
       return [];
+  }
+}
+
+type RowTaken = Extract<Taken, { readonly what: "outcome" | "probed" | "intent" | "tool" | "undo" | "approval" }>;
+
+function rowMoves({ before }: CommittedFact, row: Row, taken: RowTaken): readonly Move[] {
+  switch (taken.what) {
+    case "outcome":
+      return [{ is: "outcome", row, outcome: taken.outcome, proof: taken.proof }];
+    case "probed":
+      return [{ is: "probed", row, answer: taken.answer }];
+    case "intent":
+      return taken.state === "reused" ? [{ is: "reused", row }] : [];
+    case "tool":
+      return taken.again === true ? [{ is: "absorbed", row }] : [];
+    case "undo":
+      return [{ is: "undo", row, state: taken.state }];
+    case "approval":
+      return approvalMoves(row, before.rows[taken.seq - 1], taken.state, taken.by ?? null);
   }
 }
 

@@ -69,6 +69,7 @@ const housekeeping: ReadonlySet<string> = new Set(
     "lostOwners",
     "expire",
     "pausedSagas",
+    "beat",
     "register",
     "suspect",
     "unshelve",

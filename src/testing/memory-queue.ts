@@ -8,6 +8,7 @@ import type {
   Consumer,
   ConsumerFactory,
   ConsumerOptions,
+  ConsumerSigns,
   RunRef,
   StepJob,
   WakeUp,
@@ -30,6 +31,7 @@ interface Reader {
   readonly handle: (content: Content) => Promise<void>;
   readonly active: Set<Job>;
   open: boolean;
+  tookAt: number | null;
 }
 
 export interface MemoryQueue {
@@ -123,6 +125,7 @@ class Queue {
         await this.#drained(readers, graceMs);
         this.#readers.delete(consumer);
       },
+      signs: () => readers.filter(({ open }) => open).map((reader) => this.#signsOf(reader)),
     };
     return consumer;
   }
@@ -135,6 +138,11 @@ class Queue {
     }
     this.#readers.delete(consumer);
     this.#pumpSoon();
+  }
+
+  /** Its readers are asked whenever something happens: there is no loop that could have stopped. */
+  #signsOf({ queue, active, concurrency, tookAt }: Reader): ConsumerSigns {
+    return { source: queue, isFull: active.size >= concurrency, aliveAt: this.#clock.monotonicMs(), tookAt };
   }
 
   #pumpSoon(): void {
@@ -151,6 +159,7 @@ class Queue {
       const job = this.#next(reader.queue);
       if (job === null) return;
       reader.active.add(job);
+      reader.tookAt = this.#clock.monotonicMs();
       const done = () => this.#done(reader, job);
       reader.handle(job.content).then(done, done);
     }
@@ -183,7 +192,7 @@ class Queue {
 }
 
 function readersOf(options: ConsumerOptions): readonly Reader[] {
-  const shared = () => ({ active: new Set<Job>(), open: true });
+  const shared = () => ({ active: new Set<Job>(), open: true, tookAt: null });
   const pools = options.pools.map((pool) => ({
     queue: `pool ${pool}`,
     concurrency: options.concurrency,

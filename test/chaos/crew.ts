@@ -10,10 +10,15 @@ import type { Plan } from "../support/fault-plan.ts";
 import { type Child, type Exit, spawnChild, waitFor } from "../support/processes.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import type { Books } from "./books.ts";
-import type { StorePair } from "./store-pair.ts";
+import { pass, type StorePair } from "./store-pair.ts";
 import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
 
-const bootMs = 60_000;
+const bootWithinMs = 60_000;
+/** Who cannot reach the store is started again: on a busy machine more than once. */
+const fullWithinMs = 240_000;
+
+const retireWithinMs = 60_000;
+const wakes = { times: 10, everyMs: 200 } as const;
 
 export interface Place {
   readonly proxy: TcpProxy;
@@ -41,6 +46,8 @@ export interface CrewOptions {
 export class Crew {
   readonly places: readonly Place[];
   version: 1 | 2 = 1;
+  /** How long a worker took of late from its start until it served. */
+  bootMs = 0;
   readonly #options: CrewOptions;
   #spawned = 0;
   #closed = false;
@@ -77,16 +84,29 @@ export class Crew {
     if (child.isRunning) child.send({ blockMs } satisfies WorkerRequest);
   }
 
-  /** Ends one in good order. */
-  async retire(place: Place): Promise<void> {
-    const { worker } = place;
+  /** It goes on, and is woken again where it comes to its point before it hears that it is not to stand still there. */
+  async wake(worker: CrewMember): Promise<void> {
+    for (let n = 0; n < wakes.times && worker.child.isRunning; n += 1) {
+      worker.child.thaw();
+      await pass(wakes.everyMs);
+    }
+    worker.isFrozen = false;
+  }
+
+  /** Ends one in good order, or, where it does not come to an end, by force. */
+  async retire({ worker }: Place): Promise<void> {
     if (worker === null || !worker.child.isRunning) return;
+    const late = setTimeout(() => void worker.child.kill("SIGKILL"), retireWithinMs);
     await worker.child.kill("SIGTERM");
+    clearTimeout(late);
   }
 
   /** Waits until every place is filled. */
   async full(): Promise<void> {
-    await waitFor(() => this.fit.length === this.places.length, { timeoutMs: bootMs, what: "every worker to serve" });
+    await waitFor(() => this.fit.length === this.places.length, {
+      timeoutMs: fullWithinMs,
+      what: "every worker to serve",
+    });
   }
 
   async close(): Promise<void> {
@@ -110,12 +130,15 @@ export class Crew {
       allowForgetfulStore,
       skewMs: nextSkewMs(),
     };
+    const began = performance.now();
     const child = await spawnChild(built.worker, withOrders(orders));
     void child.exit.then((exit) => this.#replace(place, child, exit));
     const isReady = (message: unknown): message is WorkerReady => Object.hasOwn(message as object, "ready");
-    const ready = await child.nextMessage(isReady, bootMs).catch(() => null);
+    const ready = await child.nextMessage(isReady, bootWithinMs).catch(() => null);
     if (ready === null) return; // it died before it served: another one follows
     const { ready: owner } = ready;
+    const bootMs = performance.now() - began;
+    this.bootMs = this.bootMs === 0 ? bootMs : (this.bootMs + bootMs) / 2;
     books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
     place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
   }

@@ -6,6 +6,7 @@ import { type LogEntry, type RunRef, runKey, type Store } from "../../src/core/i
 import { type ClientEvent, check } from "../support/checker.ts";
 import { faultConnections } from "../support/fault-connect.ts";
 import type { Point } from "../support/fault-plan.ts";
+import { waitFor } from "../support/processes.ts";
 import type { Books, Mishap, Said } from "./books.ts";
 import type { Job } from "./load.ts";
 import type { Asked } from "./options.ts";
@@ -57,7 +58,7 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
   const connections = faultConnections(pair.primary.url, namespace, harnessTimeoutMs);
   const { store } = connections;
   try {
-    await store.open();
+    await opened(store);
     const mishaps = books.mishaps();
     const history = claimed(books.history(), mishaps, parts.asked);
     const runs = await allRuns(store);
@@ -136,6 +137,12 @@ function claimed(history: readonly Said[], mishaps: readonly Mishap[], { fsync }
   );
 }
 
+/** A machine that is busy may not answer at once. */
+export async function opened(store: Store): Promise<void> {
+  const isOpen = () => store.open().then(() => true);
+  await waitFor(isOpen, { timeoutMs: 60_000, everyMs: 250, what: "the store to be opened" });
+}
+
 async function allRuns(store: Store): Promise<readonly RunRef[]> {
   const runs: RunRef[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -160,7 +167,10 @@ async function jobsOf({ primary }: StorePair): Promise<ReadonlyMap<string, numbe
 // ---- what was acknowledged
 
 /** Commits that a worker was told are written, and that are neither there nor known to have been. */
-function forgottenCommits(acked: readonly Acked[], logs: ReadonlyMap<string, readonly LogEntry[]>): readonly Acked[] {
+export function forgottenCommits(
+  acked: readonly Acked[],
+  logs: ReadonlyMap<string, readonly LogEntry[]>,
+): readonly Acked[] {
   return acked.filter(({ id, revision, digest }) => {
     const log = logs.get(id) ?? [];
     return log[revision - 1]?.digest !== digest && !isRestored(log);

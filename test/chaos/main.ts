@@ -4,7 +4,7 @@
  * proves nothing; 2: it could not be played.
  */
 import { parseArgs } from "node:util";
-import type { Asked, Trouble } from "./options.ts";
+import { type Asked, type Trouble, troubles } from "./options.ts";
 import { summaryOf, tellRound } from "./report.ts";
 import { playRound } from "./round.ts";
 
@@ -29,16 +29,21 @@ function asked(): Asked {
     if (Number.isSafeInteger(value) && value >= least) return value;
     throw new RangeError(`--${name} is a whole number from ${least}`);
   };
-  const without = values.without.split(",").filter((name) => name !== "") as Trouble[]; // a name that is none leaves nothing out
+  const without = values.without.split(",").filter((name) => name !== "");
+  const stray = without.find((name) => !troubles.includes(name));
+  if (stray !== undefined) throw new RangeError(`--without ${stray}: there are ${troubles.join(", ")}`);
   return {
     seed: whole("seed", 0),
     runs: whole("runs", 1),
     kills: whole("kills", 0),
     fsync,
     together: values.together,
-    without,
+    without: without as Trouble[], // each is one of them
   };
 }
+
+// Whatever was started ends with this process.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 try {

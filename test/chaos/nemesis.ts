@@ -25,14 +25,20 @@ export interface NemesisParts {
   readonly onProgress: (share: number) => void;
   /** The store may have forgotten what it acknowledged since then. */
   readonly onLoss: (since: number) => Promise<void>;
+  /** Is everything that was acknowledged since then there, or known to have been? */
+  readonly isKnown: (since: number) => Promise<boolean>;
 }
 
 const { leaseMs } = settings;
 /** Between two of them. */
 const gap = { leastMs: 150, mostMs: 650 } as const;
+/** A slow machine is given more time: who has just begun to serve must come to do something. */
+const bootsBetween = 0.4;
 /** So long an armed worker is waited for to come to its point. */
 const hitWithinMs = 2_500;
 const apartMs = 2 * leaseMs;
+/** So long after a loss nobody is ended, at most: what is not known by then is a violation. */
+const knownWithinMs = 30_000;
 /** Of the deaths, those for which nobody need be left. */
 const nobodyLeftShare = 0.1;
 const maxArmedDrops = 60;
@@ -48,8 +54,8 @@ export class Nemesis {
   #droppedBefore = 0;
   /** A worker was last ended, paused or resumed then. */
   #endedAt = Number.NEGATIVE_INFINITY;
-  /** Before that nobody is ended: whoever remembers what was forgotten must live to tell. */
-  #sparedUntil = Number.NEGATIVE_INFINITY;
+  /** Until then nobody is ended: whoever remembers what was forgotten must live to tell. */
+  #spared: Promise<void> = Promise.resolve();
   kills = 0;
 
   constructor(parts: NemesisParts) {
@@ -74,13 +80,15 @@ export class Nemesis {
     for (const [at, trouble] of schedule.entries()) {
       this.#parts.onProgress(at / (schedule.length + 1));
       await this.#make(trouble);
-      await pass(this.#parts.random.between(gap.leastMs, gap.mostMs));
+      const slowMs = this.#parts.crew.bootMs * bootsBetween;
+      await pass(Math.max(slowMs, this.#parts.random.between(gap.leastMs, gap.mostMs)));
     }
     for (let n = 0; n < furtherCrashes && this.missed().length > 0; n += 1) {
       this.#points.unshift(this.#parts.random.pick(this.missed()));
       await this.#crash();
     }
     await Promise.all(this.#behind);
+    await this.#spared;
     for (const drop of this.#drops) drop.release();
     for (const { proxy } of this.#parts.crew.places) proxy.heal();
   }
@@ -171,9 +179,8 @@ export class Nemesis {
     });
     this.#inBackground(async () => {
       await pass(ms);
-      worker.isFrozen = false;
-      if (worker.child.isRunning) worker.child.thaw();
-      if (atPoint) crew.arm(worker, null);
+      crew.arm(worker, null);
+      await crew.wake(worker);
       this.#endedAt = Date.now();
       books.mishap("continue", { pid: worker.child.pid, owner: worker.owner });
     });
@@ -197,7 +204,7 @@ export class Nemesis {
   async deploy(version: 1 | 2): Promise<void> {
     const { books, crew } = this.#parts;
     await Promise.all(this.#behind);
-    await this.#nobodyIsSpared();
+    await this.#spared;
     crew.version = version;
     await crew.full();
     for (const place of crew.places.filter(({ worker }) => worker?.version !== version)) {
@@ -257,13 +264,24 @@ export class Nemesis {
   async #forget(what: string, happen: () => Promise<Loss>): Promise<void> {
     const { crew, planned } = this.#parts;
     await Promise.all(this.#behind);
+    await this.#spared;
     await crew.full();
     const restMs = this.#endedAt + apartMs - Date.now();
     if (!planned.together) await pass(restMs);
     else await Promise.all(crew.fit.slice(0, 2).map((place) => this.#killOne(place)));
-    this.#noteLoss(what, await happen());
-    if (!planned.together) this.#sparedUntil = Date.now() + apartMs + leaseMs / 2;
-    await this.#parts.onLoss(Date.now() - 4 * leaseMs);
+    const loss = await happen();
+    this.#noteLoss(what, loss);
+    if (!planned.together) this.#spared = this.#untilKnown(loss);
+    await this.#parts.onLoss(loss.from);
+  }
+
+  async #untilKnown({ from }: Loss): Promise<void> {
+    const { books, isKnown } = this.#parts;
+    await pass(apartMs);
+    const known = { timeoutMs: knownWithinMs, everyMs: 500, what: "what was forgotten to be known" };
+    await waitFor(() => isKnown(from), known).catch((error: unknown) =>
+      books.mishap("not known", { note: String(error) }),
+    );
   }
 
   #noteLoss(what: string, { from, until, bytes }: Loss): void {
@@ -301,14 +319,10 @@ export class Nemesis {
   /** One of those at work. Mostly somebody is left to take over: a slow machine must not leave nobody at work for long. */
   async #anyone(): Promise<Manned> {
     const { crew, random } = this.#parts;
-    await this.#nobodyIsSpared();
+    await this.#spared;
     const least = random.chance(nobodyLeftShare) ? 1 : 2;
     const found = () => crew.fit.length >= least && random.pick(crew.fit);
     return await waitFor(found, { what: "a worker", timeoutMs: 120_000 });
-  }
-
-  async #nobodyIsSpared(): Promise<void> {
-    await pass(this.#sparedUntil - Date.now());
   }
 
   #inBackground(work: () => Promise<void>): void {

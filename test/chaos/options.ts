@@ -59,6 +59,9 @@ const shares: Readonly<Record<Exclude<Trouble, "kill" | "crash">, number>> = {
   deploy: 0.02,
   squeeze: 0.01,
 };
+/** Every name of a fault. */
+export const troubles: readonly string[] = ["kill", "crash", ...Object.keys(shares)];
+
 /** Of the deaths, those at a planned point. */
 const crashShare = 0.5;
 export const dropsForEachKill = 4;

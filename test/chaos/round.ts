@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectedClient } from "../../src/client/index.ts";
+import type { LogEntry } from "../../src/core/index.ts";
 import { systemClock, systemIds } from "../../src/engine/index.ts";
 import { Random } from "../simulation/random.ts";
 import { builtChildren } from "../support/fault-build.ts";
@@ -15,7 +16,7 @@ import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts"
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { Books } from "./books.ts";
 import { Crew } from "./crew.ts";
-import { judge, type Verdict } from "./judge.ts";
+import { forgottenCommits, judge, opened, type Verdict } from "./judge.ts";
 import { jobsOf, Load } from "./load.ts";
 import { Nemesis } from "./nemesis.ts";
 import { type Asked, planned } from "./options.ts";
@@ -96,7 +97,7 @@ export async function playRound(
     );
     const effects = (operationId: string) => world.effectsOf(operationId);
     const people = own(new People({ client, store: connections.store, books, seed: asked.seed, effects }));
-    await connections.store.open();
+    await opened(connections.store);
     await load.begin();
     mark();
     people.begin();
@@ -107,7 +108,13 @@ export async function playRound(
       store,
       books,
       onProgress: (share) => load.allow(Math.ceil(share * asked.runs)),
-      onLoss: (since) => load.startAgain(since),
+      onLoss: (since) => load.startAgain(since - 2 * settings.leaseMs),
+      isKnown: async (since) => {
+        const acked = books.acked().filter(({ at }) => at >= since - 2 * settings.leaseMs);
+        const logs = new Map<string, readonly LogEntry[]>();
+        for (const { id } of acked) if (!logs.has(id)) logs.set(id, await connections.store.log({ tenant, id }));
+        return forgottenCommits(acked, logs).length === 0;
+      },
     });
     const progress = setInterval(() => {
       tell(`${load.started} runs started, ${load.open.size} open, ${nemesis.kills} kills`);

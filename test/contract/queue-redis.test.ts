@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { bullmqConsumers, bullmqWakeUps } from "../../src/queue/index.ts";
+import { bullmqCanaries, bullmqConsumers, bullmqWakeUps } from "../../src/queue/index.ts";
 import { redisConnections } from "../../src/redis/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
 import { startRedisServer } from "../support/redis-server.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { consumerOf, queueSuite, wakeUp } from "./queue.suite.ts";
 
 function redisBench(url = inject("redisUrl")) {
@@ -65,6 +66,47 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("the queue over Bul
     expect(said).toHaveLength(1);
     leaveEvidence("R003", { checks: [`orphans acknowledged, said: ${said[0]}`], suite: { name: "orphans", count: 3 } });
     await foreign.close();
+  });
+
+  test("a canary is a sign of life of whoever takes it, and of nobody else; none is left behind", async () => {
+    const server = await startRedisServer();
+    onTestFinished(() => server.stop());
+    const bench = redisBench(server.url);
+    const proxy = await startTcpProxy({ target: { host: server.host, port: server.port } });
+    const apart = redisConnections(proxy.url);
+    onTestFinished(async () => {
+      await proxy.close();
+      apart.close();
+    });
+    const others = { connection: apart.blocking(), namespace: bench.namespace, lanes: 1, onTrouble: () => undefined };
+    const [mine, cutOff] = [consumerOf(bench, {}), consumerOf({ consumers: bullmqConsumers(others) }, {})];
+    await Promise.all([mine.start(), cutOff.start()]);
+    await until(() => proxy.asking(({ words }) => words[0]?.toLowerCase() === "bzpopmin") > 0);
+    const connect = () => bench.connections.commands();
+    const canaries = bullmqCanaries({
+      connect,
+      namespace: bench.namespace,
+      pools: ["default"],
+      lanes: 1,
+      onTrouble: () => undefined,
+    });
+    onTestFinished(() => canaries.close());
+    const aliveAt = (of: typeof mine) => of.signs()[0]?.aliveAt ?? 0;
+    proxy.halfOpen();
+    const before = { mine: aliveAt(mine), cutOff: aliveAt(cutOff) };
+    await Promise.all([canaries.send(), canaries.send()]);
+    await until(() => aliveAt(mine) > before.mine);
+    await bench.quiet();
+    expect(aliveAt(cutOff)).toBe(before.cutOff);
+    expect(mine.signs()).toMatchObject([{ source: "pool-default", isFull: false, tookAt: null }]);
+    const inspect = new Queue("pool-default", { connection: connect(), prefix: `{reprise:${bench.namespace}:w0}` });
+    expect(await inspect.getJobCounts("wait", "active", "failed", "completed")).toEqual({
+      wait: 0,
+      active: 0,
+      failed: 0,
+      completed: 0,
+    });
+    await inspect.close();
   });
 
   test("R037 connections that are killed again and again are opened again, and work goes on", async () => {

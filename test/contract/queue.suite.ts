@@ -117,6 +117,21 @@ export function queueSuite(makeBench: () => Promise<QueueBench>): void {
     expect(seen).toEqual(["bad", "good"]);
   });
 
+  test("a consumer shows which queues it reads, whether its hands are full, and when it last took a job", async () => {
+    const bench = await makeBench();
+    const gate = gateOf();
+    const consumer = consumerOf(bench, { concurrency: 1, onWake: () => gate.passed });
+    await consumer.start();
+    expect(consumer.signs()).toMatchObject([{ isFull: false, tookAt: null }]);
+    await bench.wakeUps.wake([wakeUp("a")]);
+    await bench.until(() => consumer.signs()[0]?.isFull === true);
+    expect(consumer.signs()[0]?.tookAt).toEqual(expect.any(Number));
+    gate.open();
+    await bench.until(() => consumer.signs()[0]?.isFull === false);
+    await consumer.stop(1_000);
+    expect(consumer.signs()).toEqual([]);
+  });
+
   test("a step job says row, send and side; action and compensation are two jobs", async () => {
     const bench = await makeBench();
     const seen: StepJob[] = [];

@@ -8,6 +8,7 @@ import { commitContract } from "./suite/commit.ts";
 import { createContract } from "./suite/create.ts";
 import { dueContract } from "./suite/due.ts";
 import type { Bench, Current, OpenBench } from "./suite/harness.ts";
+import { heartbeatContract } from "./suite/heartbeats.ts";
 import { inboxContract } from "./suite/inbox.ts";
 import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
@@ -34,6 +35,7 @@ const parts = {
   plans: planContract,
   turns: turnContract,
   schedules: scheduleContract,
+  heartbeats: heartbeatContract,
   shelves: shelfContract,
   retention: retentionContract,
   listings: listingContract,

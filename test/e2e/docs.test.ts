@@ -50,6 +50,27 @@ it("a saga is simulated, swept through every crash, and one that lies is told so
   );
 });
 
+it("an order is logged without its secret, counted, and held against its objectives", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("telemetry"));
+  expect(await page.output("watched.ts", { REDIS_URL: redis.url })).toBe(
+    [
+      "order@1 charge [redacted]",
+      "true",
+      "completion 1/1 · intervention 1/1 · latency 1/1",
+      "reprise-slo-order: 9 rules",
+      "",
+    ].join("\n"),
+  );
+});
+
+it("a saga's paths are walked, one decision is asked for, and a run is replayed under other code", async () => {
+  const page = own(docPage("testing"));
+  expect(await page.output("paths.ts", {})).toBe(
+    ["0 failures; not reached: order.gift", "false true", 'false value: "await_PACKED" -> "gift"', ""].join("\n"),
+  );
+});
+
 it("a list of children gives what they gave, and one that fails takes the others back", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("children"));

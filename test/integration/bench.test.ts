@@ -23,7 +23,9 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   takeover: ["killP99Ms", "stopP99InLeases"],
   boot: ["firstStepP50Ms"],
   waiting: ["waitingRuns", "ratioWithWaiting"],
+  telemetry: ["toldToQuiet", "tracedToQuiet"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
+  simulation: ["simulatedPerSecond", "simulatedPerCpuSecond", "simulatedToMachine", "simulatedGrowthMb"],
 };
 
 const Line = z.object({ bench: z.string() }).catchall(z.number());

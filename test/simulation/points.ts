@@ -1,6 +1,6 @@
 /**
  * The crash points of `reliability.md` 3.1 as the simulation meets them, and how often. Owns which blow at which touch of the outside
- * is which point. Those that are left out need what is not here (a dead-letter queue, plans, retention): `elsewhere` says where they are
+ * is which point. Those that are left out need what is not here (a dead-letter queue, plans, deletion): `elsewhere` says where they are
  * hit.
  */
 import type { Commit, CommitCommand, CreateCommand, Row, SendCommand, Taken } from "../../src/core/index.ts";
@@ -65,7 +65,7 @@ export const crashPoints: readonly CrashPoint[] = [
 export const elsewhere = {
   D01: "test/integration/dead-letters.test.ts",
   D02: "test/unit/client-replay.test.ts",
-  R01: "nothing is deleted yet",
+  R01: "test/integration/retention.test.ts",
 } as const;
 
 export type PointHits = Readonly<Record<CrashPoint, number>>;

@@ -5,37 +5,23 @@
  */
 
 import { withArtifacts } from "../../src/artifacts/index.ts";
-import {
-  begin,
-  type Consumer,
-  type ConsumerOptions,
-  childRef,
-  type Fact,
-  hashOf,
-  listingsOf,
-  machineOf,
-  type Run,
-  type RunRecord,
-  type RunRef,
-  type Store,
-} from "../../src/core/index.ts";
-import { engineWorker } from "../../src/engine/index.ts";
-import { RepriseError } from "../../src/errors.ts";
-import { type Saga, structureOf, withChildren } from "../../src/saga/index.ts";
+import { childRef, type Fact, type Run, type RunRecord, type RunRef, type Store } from "../../src/core/index.ts";
+import { type Saga, withChildren } from "../../src/saga/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { FakeWorld } from "../../src/testing/index.ts";
 import { type MemoryQueue, memoryQueue } from "../../src/testing/memory-queue.ts";
-import { Mortal } from "../../src/testing/rig/mortal.ts";
 import { rigSettings } from "../../src/testing/rig/rig.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { MemoryArtifacts } from "../support/artifacts.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
+import { SimClient } from "./client.ts";
+import { Crew, doomedProcess, idsOf } from "./crew.ts";
 import { checkFamilies } from "./families.ts";
-import { calm, type Doomed, drawnRates, type FaultRates, Fortune } from "./fates.ts";
+import { calm, type Doomed, drawnRates, type FaultRates } from "./fates.ts";
 import { losingArtifacts } from "./losing-artifacts.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
-import { scriptFaults, servicesOf, witnessed, worldServices } from "./outside.ts";
+import { scriptFaults, witnessed, worldServices } from "./outside.ts";
 import { CrashPoints, type PointHits } from "./points.ts";
 import { Random } from "./random.ts";
 import { parentSagas, sharedSagas, simSagas } from "./sagas.ts";
@@ -56,11 +42,6 @@ const busyMs = 25_000;
 const quietPhaseMs = 600_000;
 /** Where people and budgets are asked one after the other, up and down families. */
 const longQuietMs = 1_800_000;
-const respawnMs = 300;
-/** A dead worker's job is given to another one after that long. */
-const stalledMs = 200;
-/** How often a client asks again that was not answered. */
-const tries = 3;
 /** Towns that are built: sagas take longer to make than their runs to play. */
 const towns = 30;
 
@@ -102,11 +83,6 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedReport> {
   return await sim.run();
 }
 
-interface Living extends Doomed {
-  consumer: Consumer | null;
-  onWake: ((run: RunRef) => Promise<void>) | null;
-}
-
 class Simulation {
   readonly #options: SeedOptions;
   readonly #random: Random;
@@ -118,25 +94,21 @@ class Simulation {
   readonly #points: CrashPoints;
   /** As the operator and the witnesses have it. */
   readonly #store: Store;
-  /** As a process has it. */
-  readonly #storeOf: (process: Mortal) => Store;
   readonly #queue: MemoryQueue;
   readonly #rates: FaultRates;
   readonly #runCount: number;
   readonly #worldFaults: number;
-  readonly #client: Doomed;
+  /** What the client and the townspeople run in. */
+  readonly #terminal: Doomed;
+  readonly #client: SimClient;
   readonly #operator: Operator;
-  readonly #events: ClientEvent[] = [];
-  readonly #deaths: Record<string, number> = {};
   readonly #closed = new Map<string, boolean>();
-  readonly #alive = new Map<Mortal, Living>();
-  readonly #underWay = new Map<Mortal, number>();
+  readonly #crew: Crew;
   readonly #sagas: readonly Saga[];
   readonly #isMeddled: boolean;
   /** `null`: nobody but the client and the operator. */
   readonly #people: Townspeople | null;
   #faulty = true;
-  #births = 0;
   #commits = 0;
 
   constructor(options: SeedOptions) {
@@ -160,15 +132,29 @@ class Simulation {
     this.#points = new CrashPoints((run) => this.#model.believed(run));
     this.#queue = memoryQueue({ clock });
     const store = this.#watched(
-      memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#pulseLives(pulse) }),
+      memoryStore({ clock, epochMs, namespace, isAlive: (pulse) => this.#crew.pulseLives(pulse) }),
     );
     const kept = { artifacts: new MemoryArtifacts(), namespace, thresholdBytes: 4 };
     const artifacts = losingArtifacts(kept.artifacts, new Random(seed + 1), () => this.#faulty);
     this.#store = losing ? withArtifacts(store, kept) : store;
-    this.#storeOf = (process) =>
-      losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store);
+    const around = { clock, random: this.#random, points: this.#points, trace: (line: string) => this.#trace(line) };
+    this.#crew = new Crew({
+      ...around,
+      namespace,
+      settings,
+      sagas: this.#sagas,
+      world: this.#world,
+      queue: this.#queue,
+      rates: this.#rates,
+      storeOf: (process) =>
+        losing ? withArtifacts(process.store(store), { ...kept, artifacts }) : process.store(store),
+      isClosed: (id) => this.#isClosed(id),
+      isTraced: options.trace !== undefined,
+      onFact: options.onFact,
+    });
     const { loseRequest, loseReply, slow } = this.#rates;
-    this.#client = this.#process("client", { ...calm, loseRequest, loseReply, slow });
+    this.#terminal = doomedProcess("client", { ...calm, loseRequest, loseReply, slow }, around, () => undefined);
+    this.#client = this.#newClient();
     this.#people = town ? this.#townspeople(seed) : null;
   }
 
@@ -182,8 +168,24 @@ class Simulation {
     });
   }
 
+  #newClient(): SimClient {
+    return new SimClient({
+      store: this.#terminal.process.store(this.#store),
+      wakeUps: this.#queue.wakeUps,
+      clock: this.#clock,
+      random: this.#random,
+      whim: this.#whim,
+      sagas: this.#sagas,
+      runs: this.#runCount,
+      busyMs,
+      points: this.#points,
+      now: () => this.#now(),
+      trace: (line) => this.#trace(line),
+    });
+  }
+
   #townspeople(seed: number): Townspeople {
-    const { process } = this.#client;
+    const { process } = this.#terminal;
     const random = new Random(seed + 3);
     return new Townspeople({
       namespace,
@@ -200,10 +202,10 @@ class Simulation {
 
   async run(): Promise<SeedReport> {
     scriptFaults(this.#world, this.#random, this.#worldFaults);
-    this.#spawn();
-    this.#spawn();
-    for (let n = 0; n < this.#runCount; n += 1) this.#startLater(n);
-    if (this.#isMeddled) this.#meddleLater();
+    this.#crew.spawn();
+    this.#crew.spawn();
+    for (let n = 0; n < this.#runCount; n += 1) this.#client.startLater(n);
+    if (this.#isMeddled) this.#client.meddleLater();
     this.#people?.meddle(busyMs);
     await this.#haveFaults();
     this.#quiet();
@@ -235,7 +237,7 @@ class Simulation {
       seed,
       derived: this.#derived(),
       check: report,
-      deaths: this.#deaths,
+      deaths: this.#crew.deaths,
       commits: this.#commits,
       hits,
       violations,
@@ -249,7 +251,7 @@ class Simulation {
   }
 
   #history(): readonly ClientEvent[] {
-    return [...this.#events, ...(this.#people?.history ?? [])];
+    return [...this.#client.history, ...(this.#people?.history ?? [])];
   }
 
   /** The bill is paid at most once at a time, whoever pays it. */
@@ -262,104 +264,7 @@ class Simulation {
     });
   }
 
-  // ---- processes
-
-  #process(name: string, rates: FaultRates): Doomed {
-    const fortune = new Fortune(this.#random, this.#points, rates);
-    const process = new Mortal({
-      name,
-      clock: this.#clock,
-      fates: (crossing) => fortune.fateAt(crossing),
-      stillMs: () => fortune.stillMs(),
-      lateMs: () => fortune.lateMs(),
-      onDeath: (dead, where) => this.#buried(dead, where),
-      onStandstill: (where) => this.#trace(`${name} stands still at ${where}`),
-      pace: (ms) => ms,
-    });
-    return { process, fortune };
-  }
-
-  #spawn(): void {
-    this.#births += 1;
-    const doomed = this.#process(`w${this.#births}`, this.#faulty ? this.#rates : calm);
-    const { process } = doomed;
-    this.#alive.set(process, { ...doomed, consumer: null, onWake: null });
-    const worker = engineWorker(this.#parts(process), {
-      namespace,
-      sagas: withChildren(this.#sagas),
-      pools: ["default"],
-      queues: [],
-      concurrency: 5,
-      services: servicesOf(process, {
-        world: this.#world,
-        isClosed: (id) => this.#isClosed(id),
-        underWay: (of, by) => void this.#underWay.set(of, (this.#underWay.get(of) ?? 0) + by),
-      }),
-      settings,
-      allowForgetfulStore: false,
-      log: () => undefined,
-    });
-    worker.start().catch((error: unknown) => {
-      this.#trace(`${process.name} could not start: ${String(error)}`);
-      process.kill("start");
-    });
-  }
-
-  #parts(process: Mortal): Parameters<typeof engineWorker>[0] {
-    return {
-      ports: {
-        store: this.#storeOf(process),
-        wakeUps: process.wakeUps(this.#queue.wakeUps),
-        clock: process.clock,
-        ids: idsOf(this.#random),
-        facts: { emit: (fact) => this.#emit(process.name, fact) },
-      },
-      consumers: (wanted) => this.#consumerOf(process, wanted),
-      pulse: (onOpen) => {
-        onOpen({ serverId: "sim", pulse: process.name });
-        return { close: () => undefined };
-      },
-    };
-  }
-
-  #consumerOf(process: Mortal, wanted: ConsumerOptions): Consumer {
-    const touch = { kind: "job", what: "job", asked: [] } as const;
-    const onWake = (run: RunRef) =>
-      process.cross(
-        touch,
-        () => wanted.onWake(run),
-        () => this.#wakeAnother(process, run),
-      );
-    const consumer = this.#queue.consumers({ ...wanted, onWake });
-    const mine = this.#alive.get(process);
-    if (mine !== undefined) Object.assign(mine, { consumer, onWake: wanted.onWake });
-    return consumer;
-  }
-
-  /** A job is handed to another worker as well, whatever the queue thinks of it. */
-  #wakeAnother(than: Mortal, run: RunRef): void {
-    const another = [...this.#alive.values()].find(({ process }) => process !== than);
-    void another?.onWake?.(run);
-  }
-
-  #emit(name: string, fact: Fact): void {
-    this.#options.onFact?.(fact);
-    if (this.#options.trace !== undefined) this.#trace(`${name} ${JSON.stringify(fact)}`);
-  }
-
-  #buried(process: Mortal, where: string): void {
-    this.#trace(`${process.name} dies ${where}`);
-    this.#deaths[where] = (this.#deaths[where] ?? 0) + 1;
-    if ((this.#underWay.get(process) ?? 0) > 0 && !/(action|undo|probe) /.test(where)) this.#points.hit("P07");
-    const { consumer = null } = this.#alive.get(process) ?? {};
-    this.#alive.delete(process);
-    if (consumer !== null) this.#clock.after(stalledMs, () => this.#queue.crash(consumer));
-    this.#clock.after(respawnMs, () => this.#spawn());
-  }
-
-  #pulseLives(pulse: string): boolean {
-    return [...this.#alive.keys()].some(({ name }) => name === pulse);
-  }
+  // ---- faults
 
   /** Until nobody wants anything any more and every run is at its end or waits for somebody. */
   async #haveFaults(): Promise<void> {
@@ -374,7 +279,8 @@ class Simulation {
     this.#faulty = false;
     this.#world.clearFaults();
     for (const held of this.#world.held()) held.drop();
-    for (const { fortune } of [...this.#alive.values(), this.#client]) fortune.calm();
+    this.#crew.calm();
+    this.#terminal.fortune.calm();
     this.#trace("quiet");
   }
 
@@ -384,79 +290,6 @@ class Simulation {
     const isClosed = this.#closed.get(operationId) ?? this.#whim.chance(0.25);
     this.#closed.set(operationId, isClosed);
     return isClosed;
-  }
-
-  // ---- the client
-
-  #startLater(n: number): void {
-    const saga = this.#random.pick(this.#sagas);
-    const run = { tenant, id: `r${n}` };
-    const input = { id: run.id, refuse: this.#random.chance(0.35) };
-    this.#clock.after(this.#random.between(0, 3_000), () => void this.#start(saga, run, input));
-    if (saga.spec.name === "wait" && this.#random.chance(0.7)) {
-      this.#clock.after(this.#random.between(2_000, 15_000), () => void this.#signal(run));
-    }
-    if (this.#random.chance(0.2)) this.#clock.after(this.#random.between(500, 8_000), () => void this.#cancel(run));
-  }
-
-  /** While faults last: runs are undone, before their end or after it, and are sent what they cannot take. */
-  #meddleLater(): void {
-    for (let n = 0; n < this.#runCount; n += 1) {
-      const run = { tenant, id: `r${n}` };
-      const at = this.#whim.between(1_000, busyMs);
-      if (this.#whim.chance(0.4)) this.#clock.after(at, () => void this.#undo(run));
-      if (this.#whim.chance(0.4)) this.#clock.after(this.#whim.between(1_000, 15_000), () => void this.#provoke(run));
-    }
-  }
-
-  async #undo(run: RunRef): Promise<void> {
-    await this.#send(run, "undo", "client", { type: "undo", reason: "regretted", despitePivot: false });
-  }
-
-  /** (To a run of another saga it is nothing that it ever takes.) */
-  async #provoke(run: RunRef): Promise<void> {
-    await this.#send(run, "event:bad", "client", { type: "event", event: "BAD", payload: {} });
-  }
-
-  async #start(saga: Saga, run: RunRef, input: { readonly id: string; readonly refuse: boolean }): Promise<void> {
-    const now = this.#now();
-    const hash = hashOf(structureOf(saga));
-    const first = begin({ machine: machineOf(saga.spec), hash, ...run, input, priority: 0, now, startAt: now });
-    const command = { ...first, memberships: listingsOf(first.record), commandId: this.#random.id() };
-    const answer = await this.#asked((store) => store.create(command));
-    const isThere = answer?.answer === "OK" || answer?.answer === "EXISTS";
-    this.#events.push({ op: "start", run, outcome: answer === null ? "info" : isThere ? "ok" : "fail" });
-    if (answer?.answer !== "OK" || answer.wake === null) return;
-    // Or it dies before it has sent it.
-    if (this.#random.chance(0.3)) this.#points.hit("P01");
-    else await this.#queue.wakeUps.wake([answer.wake]);
-  }
-
-  async #send(run: RunRef, slot: string, by: string, body: Parameters<Store["send"]>[0]["body"]): Promise<void> {
-    const command = { run, slot, commandId: this.#random.id(), by, body };
-    const answer = await this.#asked((store) => store.send(command));
-    this.#trace(`${slot} to ${run.id}: ${answer?.answer}`);
-    if (answer?.answer === "OK" && answer.wake !== null) await this.#queue.wakeUps.wake([answer.wake]);
-  }
-
-  /** The same request again, until it is answered; `null`: it never was. */
-  async #asked<Answer>(ask: (store: Store) => Promise<Answer>): Promise<Answer | null> {
-    for (let tried = 0; tried < tries; tried += 1) {
-      try {
-        return await ask(this.#client.process.store(this.#store));
-      } catch (error) {
-        if (!(error instanceof RepriseError)) throw error;
-      }
-    }
-    return null;
-  }
-
-  async #signal(run: RunRef): Promise<void> {
-    await this.#send(run, "event:go", "client", { type: "event", event: "GO", payload: {} });
-  }
-
-  async #cancel(run: RunRef): Promise<void> {
-    await this.#send(run, "cancel", "client", { type: "cancel", mode: "compensate", reason: "changed my mind" });
   }
 
   // ---- the operator
@@ -505,7 +338,7 @@ class Simulation {
   /** Some of the runs that have ended are undone; `false`: none. */
   async #undoSome(): Promise<boolean> {
     const some = (await this.#runs()).filter(({ record }) => record.parent === null && this.#whim.chance(0.25));
-    for (const { record } of some) await this.#undo({ tenant, id: record.id });
+    for (const { record } of some) await this.#client.undo({ tenant, id: record.id });
     await this.#clock.advance(1_000);
     return some.length > 0;
   }
@@ -519,11 +352,11 @@ class Simulation {
     const { review } = record;
     const run = { tenant, id: record.id };
     if (this.#people !== null && review === null) return await this.#people.attend(record);
-    if (record.status === "waiting") return await this.#signal(run);
+    if (record.status === "waiting") return await this.#client.signal(run);
     const verb = this.#operator.answer({ record, rows });
     if (review === null || verb === null) return;
     this.#trace(`operator on ${run.id}: ${review.reason} ${JSON.stringify(verb)}`);
-    await this.#send(run, `review:${review.n}`, "operator", { type: "verb", verb });
+    await this.#client.send(run, `review:${review.n}`, "operator", { type: "verb", verb });
   }
 
   // ---- time
@@ -554,10 +387,6 @@ function townOf(n: number): readonly Saga[] {
 function strictnessOf(sagas: readonly Saga[], { saga }: RunRecord): boolean {
   const known = withChildren(sagas).find(({ name }) => name === saga);
   return known?.spec.unwind !== "parallel-regions";
-}
-
-function idsOf(random: Random) {
-  return { next: () => random.id(), random: () => random.next() };
 }
 
 /** It goes on only when somebody says something. */

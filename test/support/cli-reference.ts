@@ -15,9 +15,11 @@ export function cliReference(): string {
   const io = { stdin: stream, stdout: stream, stderr: stream, env: {}, cwd: "/", signal: new AbortController().signal };
   const program = programFor(io);
   const globals = ["## Flags of every command", "", ...optionLines(program)].join("\n");
-  return [intro, globals, ...leavesOf(program).map(([path, command]) => section(path, command)), ""]
+  const sections = leavesOf(program).map(([path, command]) => section(path, command));
+  return `${[intro, globals, ...sections]
     .join("\n\n")
-    .replace(/\n{3,}/g, "\n\n");
+    .replace(/\n{3,}/g, "\n\n")
+    .trimEnd()}\n`;
 }
 
 type Leaf = readonly [path: string, command: Command];

@@ -129,7 +129,8 @@ export const pages = {
     programs: ["order.ts", "move.ts"],
     others: { "worker.ts": orderWorker },
   },
-  testing: { path: "docs/testing.md", programs: ["proof.ts"], others: {} },
+  telemetry: { path: "docs/telemetry.md", programs: ["watched.ts"], others: {} },
+  testing: { path: "docs/testing.md", programs: ["proof.ts", "paths.ts"], others: {} },
 } as const;
 
 export type PageName = keyof typeof pages;

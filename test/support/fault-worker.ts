@@ -38,5 +38,7 @@ export function faultWorker({
       await worker.stop();
       await connections.close();
     },
+    ended: worker.ended,
+    health: () => worker.health(),
   };
 }

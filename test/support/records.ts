@@ -3,6 +3,7 @@
  * needs to say. Decides nothing; the real ones are made by core.
  */
 import { type Commit, listingsOf } from "../../src/core/commit.ts";
+import type { Heartbeat } from "../../src/core/fleet/index.ts";
 import type { CreateCommand, LeaseRef, SendCommand } from "../../src/core/ports.ts";
 import type { Call, InboxBody, LogEntry, Row, RunRecord, RunRef, Taken, Undo } from "../../src/core/run/index.ts";
 
@@ -12,6 +13,31 @@ let counter = 0;
 export function fresh(kind: string): string {
   counter += 1;
   return `${kind}-${counter}`;
+}
+
+/** What a worker says of itself. */
+export function aHeartbeat(patch: Partial<Heartbeat> = {}): Heartbeat {
+  return {
+    role: "worker",
+    id: fresh("worker"),
+    name: "w",
+    host: "h",
+    pid: 1,
+    version: "",
+    state: "ready",
+    upMs: 1_000,
+    pools: ["default"],
+    queues: [],
+    sagas: ["order@1"],
+    slots: { busy: 0, total: 10 },
+    runs: [],
+    lagMs: 0,
+    rssBytes: 1,
+    storeMs: null,
+    idleMs: null,
+    stuckMs: 0,
+    ...patch,
+  };
 }
 
 export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {

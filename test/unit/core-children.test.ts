@@ -119,6 +119,20 @@ describe("a child", () => {
     expect(play.row("order").call.attempt).toBe(1);
   });
 
+  test("is asked again however often the worker dies over it; too often in a row, and the run is parked", () => {
+    const play = ordering();
+    for (let death = 0; death < 2; death += 1) play.takeOver();
+    expect([play.flying(), play.run.record.interruptions]).toEqual([["order"], 2]);
+    play.looks("order", running);
+    expect([play.run.record.interruptions, play.row("order").call.interruptions]).toEqual([0, 0]);
+    play.moved("order");
+    for (let death = 0; death < 3; death += 1) play.takeOver();
+    expect(play.review).toMatchObject({ reason: "poison", seq: null });
+    play.verb(retry());
+    play.looks("order", completed);
+    expect(play.flying()).toEqual(["ship"]);
+  });
+
   test("of which a request comes back that was given up says nothing", () => {
     const play = waiting();
     const before = play.run;
@@ -361,6 +375,18 @@ describe("going back", () => {
     play.answer("ship", refused());
     expect([play.status, play.row("order").undo?.state]).toEqual(["cancelled", "skipped"]);
   });
+
+  test.each(["stop", "kill"] as const)(
+    "a run told to %s tells its child, however often its worker dies over it",
+    (mode) => {
+      const play = waiting();
+      play.cancel("enough", mode);
+      for (let death = 0; death < 7; death += 1) play.takeOver();
+      expect([play.status, play.review, play.flying()]).toEqual(["unwinding", null, ["undo order"]]);
+      play.looks("undo order", found("cancelled", { rollback: "not_applicable" }));
+      expect(play.status).toBe("cancelled");
+    },
+  );
 
   test("a run that is killed ends when its child has been told", () => {
     const play = waiting();

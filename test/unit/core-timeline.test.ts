@@ -8,14 +8,23 @@ import { aLogEntry, aRecord, aRow } from "../support/records.ts";
 const t0 = 1_000;
 
 /** A log by hand: at which second, what was taken, and by whom it was written. */
-function logOf(...entries: readonly (readonly [second: number, taken: readonly Taken[], by?: string, to?: RunStatus])[]) {
+function logOf(
+  ...entries: readonly (readonly [second: number, taken: readonly Taken[], by?: string, to?: RunStatus])[]
+) {
   let fence = 0;
   let before = "";
   return entries.map(([second, taken, by = "a", to = "running"], at): LogEntry => {
     if (by !== before && by !== "client") fence += 1;
     before = by;
     const from = entries[at - 1]?.[3] ?? "running";
-    return aLogEntry(at + 1, { at: t0 + second * 1_000, taken, actor: by, fence: by === "client" ? 0 : fence, from, to });
+    return aLogEntry(at + 1, {
+      at: t0 + second * 1_000,
+      taken,
+      actor: by,
+      fence: by === "client" ? 0 : fence,
+      from,
+      to,
+    });
   });
 }
 
@@ -45,7 +54,13 @@ describe("a row", () => {
   });
 
   test("that is tried again shows each attempt and what lies between", () => {
-    const log = logOf([1, [sent]], [2, [outcome("not_applied")]], [5, [sent]], [6, [outcome("unknown")]], [9, [outcome("succeeded")]]);
+    const log = logOf(
+      [1, [sent]],
+      [2, [outcome("not_applied")]],
+      [5, [sent]],
+      [6, [outcome("unknown")]],
+      [9, [outcome("succeeded")]],
+    );
     expect(spansOf(log)).toEqual([
       ["action s1", "call#1 1-2 not_applied", "between#1 2-5 went_on", "call#2 5-6 unknown", "between#2 6-9 succeeded"],
     ]);
@@ -53,14 +68,18 @@ describe("a row", () => {
 
   test("of which the machine is told in the same breath has nothing between", () => {
     const told = { what: "told", seq: 1, failure: null } as const;
-    expect(spansOf(logOf([1, [sent]], [2, [outcome("not_applied"), told]]))).toEqual([["action s1", "call#1 1-2 not_applied"]]);
+    expect(spansOf(logOf([1, [sent]], [2, [outcome("not_applied"), told]]))).toEqual([
+      ["action s1", "call#1 1-2 not_applied"],
+    ]);
   });
 
   test("that lies in a queue, is taken back, or withdrawn says so", () => {
     const offered = { what: "offered", seq: 1 } as const;
-    expect(spansOf(logOf([1, [offered]], [2, [sent]], [3, [{ what: "taken_back", seq: 1 }]], [4, [{ what: "withdrawn", seq: 1 }]]))).toEqual([
-      ["action s1", "queue#0 1-2 went_on", "call#1 2-3 taken_back", "between#1 3-4 withdrawn"],
-    ]);
+    expect(
+      spansOf(
+        logOf([1, [offered]], [2, [sent]], [3, [{ what: "taken_back", seq: 1 }]], [4, [{ what: "withdrawn", seq: 1 }]]),
+      ),
+    ).toEqual([["action s1", "queue#0 1-2 went_on", "call#1 2-3 taken_back", "between#1 3-4 withdrawn"]]);
   });
 
   test("that asks people waits for them", () => {
@@ -75,7 +94,12 @@ describe("a row", () => {
 
   test("that is undone has a line of its own for that", () => {
     const undo = (state: "owed" | "sent" | "done" | "halted" | "kept") => ({ what: "undo", seq: 1, state }) as const;
-    const start = [[1, [sent]], [2, [outcome("succeeded")]], [3, [undo("owed")]], [4, [undo("sent")]]] as const;
+    const start = [
+      [1, [sent]],
+      [2, [outcome("succeeded")]],
+      [3, [undo("owed")]],
+      [4, [undo("sent")]],
+    ] as const;
     const action = ["action s1", "call#1 1-2 succeeded"];
     expect(spansOf(logOf(...start, [5, [undo("done")]]))).toEqual([action, ["undo s1", "call#1 4-5 succeeded"]]);
     expect(spansOf(logOf(...start, [5, [outcome("unknown")]], [7, [undo("halted"), undo("kept")]]))).toEqual([
@@ -120,20 +144,34 @@ describe("the run", () => {
 
   test("of which only the newer part of the log is kept says so", () => {
     const [, ...rest] = logOf([0, [{ what: "created" }]], [1, [{ what: "parked" }], "a", "needs_review"]);
-    expect(read(rest)).toMatchObject({ isWhole: false, isOver: false, from: t0 + 1_000, to: t0 + 60_000, marks: [{ note: null }] });
+    expect(read(rest)).toMatchObject({
+      isWhole: false,
+      isOver: false,
+      from: t0 + 1_000,
+      to: t0 + 60_000,
+      marks: [{ note: null }],
+    });
     expect(read([])).toMatchObject({ isWhole: false, from: t0 });
     expect(read(logOf([0, [{ what: "created" }], "a", "needs_review"])).marks).toMatchObject([{ note: null }]);
   });
 
   test("goes from one worker to another, with or without a crash; when one died is not made up", () => {
-    const log = logOf([0, [{ what: "created" }], "client"], [1, [sent], "a"], [4, [{ what: "interrupted", seq: 1 }], "b"], [5, [sent], "c"]);
+    const log = logOf(
+      [0, [{ what: "created" }], "client"],
+      [1, [sent], "a"],
+      [4, [{ what: "interrupted", seq: 1 }], "b"],
+      [5, [sent], "c"],
+    );
     expect(read(log).marks).toEqual([
       { what: "crash", at: t0 + 4_000, worker: "b", from: "a", heardAt: t0 + 1_000, note: null },
       { what: "hand_over", at: t0 + 4_000, worker: "b", from: "a", heardAt: t0 + 1_000, note: null },
       { what: "hand_over", at: t0 + 5_000, worker: "c", from: "b", heardAt: t0 + 4_000, note: null },
     ]);
     expect(spansOf(log)).toEqual([["action s1", "call#1 1-4 interrupted", "between#1 4-5 went_on", "call#2 5- open"]]);
-    expect(read(logOf([1, [sent], "a"], [3, [{ what: "resumed" }], "b"])).marks.map(({ what }) => what)).toEqual(["crash", "hand_over"]);
+    expect(read(logOf([1, [sent], "a"], [3, [{ what: "resumed" }], "b"])).marks.map(({ what }) => what)).toEqual([
+      "crash",
+      "hand_over",
+    ]);
   });
 
   test("is marked where somebody or something has moved it", () => {
@@ -162,7 +200,9 @@ describe("the run", () => {
     expect(play.status).toBe("failed");
     const { record, rows } = play.run;
     const told = timelineOf({ namespace: "ns", record, rows, log: play.log, now: play.now });
-    expect(told.rows.map(({ step, side, spans }) => [step, side, spans.map(({ kind, end }) => `${kind} ${end}`)])).toEqual([
+    expect(
+      told.rows.map(({ step, side, spans }) => [step, side, spans.map(({ kind, end }) => `${kind} ${end}`)]),
+    ).toEqual([
       ["a", "action", ["call not_applied", "between went_on", "call succeeded"]],
       ["b", "action", ["call not_applied"]],
       ["a", "undo", ["call succeeded"]],
@@ -181,7 +221,10 @@ describe("the three answers", () => {
 
   test("of a run that has not begun, and of one that ended well: it stands at no call", () => {
     const later = explained(new Play(line([call("a")]), { startAt: 2_000_000 }));
-    expect(later).toMatchObject({ stoppedAt: { step: null, seq: null, side: null, attempt: null, since: null }, lastAct: null });
+    expect(later).toMatchObject({
+      stoppedAt: { step: null, seq: null, side: null, attempt: null, since: null },
+      lastAct: null,
+    });
     const play = new Play(line([call("a")]));
     play.answer("a", ok());
     expect(explained(play)).toMatchObject({
@@ -197,7 +240,14 @@ describe("the three answers", () => {
     play.advance(60_000);
     expect(play.status).toBe("needs_review");
     expect(explained(play)).toMatchObject({
-      stoppedAt: { step: "mail", seq: 2, side: "action", attempt: 1, review: "unknown_outcome", since: play.review?.since },
+      stoppedAt: {
+        step: "mail",
+        seq: 2,
+        side: "action",
+        attempt: 1,
+        review: "unknown_outcome",
+        since: play.review?.since,
+      },
       lastAct: { step: "mail", known: "may have happened" },
     });
   });

@@ -20,7 +20,7 @@ const planted: Readonly<Record<string, string>> = {
   "src/core/ids.ts": `import "node:crypto"; import "canonicalize"; import "node:vm";`,
   "src/store/index.ts": `import "ioredis"; import "bullmq"; import "../queue/index.ts";`,
   "src/store/keys.ts": `import "../core/ids.ts";`,
-  "src/queue/index.ts": `import "bullmq"; import "ioredis"; import "../store/index.ts"; import "aws4fetch";`,
+  "src/queue/index.ts": `import "bullmq"; import "ioredis"; import "../store/index.ts"; import "aws4fetch"; import "pino";`,
   "src/artifacts/index.ts": `import "aws4fetch"; import "../store/index.ts";`,
   "src/telemetry/index.ts": `import "../engine/index.ts";`,
   "src/redis/index.ts": `import "../core/index.ts";`,

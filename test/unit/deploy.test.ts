@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { groups } from "../../deploy/source/alerts.ts";
+import { groups, sloGroups } from "../../deploy/source/alerts.ts";
 import { dashboard } from "../../deploy/source/dashboard.ts";
 import { files } from "../../deploy/source/files.ts";
 import { readConfig, variables } from "../../src/config.ts";
+import { catalogue } from "../../src/telemetry/catalogue.ts";
+import { problemWith } from "../support/cli-words.ts";
 
 /** No cluster and no engine is needed: everything below `deploy/` is read, and what its parts say of each other compared. */
 
@@ -45,6 +47,15 @@ interface PodSpec {
   readonly volumes: readonly { readonly name: string }[];
 }
 
+interface Relabel {
+  readonly targetLabel?: string;
+  readonly target_label?: string;
+  readonly replacement: string;
+}
+
+/** What alerts are grouped by. */
+const labelled = (namespace: string): Relabel => ({ target_label: "reprise_ns", replacement: namespace });
+
 /** What is looked at of any object; parts that another kind does not have are not there. */
 interface Manifest {
   readonly apiVersion: string;
@@ -65,7 +76,11 @@ interface Manifest {
     };
     readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec };
     readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
-    readonly endpoints: readonly { readonly port: string; readonly path: string }[];
+    readonly endpoints: readonly {
+      readonly port: string;
+      readonly path: string;
+      readonly relabelings: readonly Relabel[];
+    }[];
     readonly jobLabel: string;
   };
 }
@@ -181,6 +196,7 @@ describe("deploy/kubernetes", () => {
     (deployment) => {
       const { ports, startupProbe, livenessProbe, readinessProbe, lifecycle } = containerOf(deployment);
       expect(ports).toEqual([{ name: "admin", containerPort: 9464 }]);
+      expect(readConfig(config!.data!)).toMatchObject({ adminPort: 9464, adminHost: "0.0.0.0" });
       const asked = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => [httpGet.path, httpGet.port]);
       expect(asked).toEqual([
         ["/startupz", "admin"],
@@ -242,6 +258,17 @@ describe("deploy/kubernetes", () => {
     expect(scaled!.spec.scaleTargetRef.name).toBe(worker.metadata.name);
   });
 
+  test("figures are labelled with the namespace that the processes work in, and workers are scaled by those of it", () => {
+    const { namespace } = readConfig(config!.data!);
+    const relabelings = ofKind("ServiceMonitor").flatMap(({ spec }) =>
+      spec.endpoints.flatMap((each) => each.relabelings),
+    );
+    expect(relabelings).toEqual([{ targetLabel: "reprise_ns", replacement: namespace }]);
+    const [scaled] = ofKind("ScaledObject");
+    const queries = scaled!.spec.triggers.map(({ metadata }) => metadata["query"]);
+    expect(queries).toEqual([`max(reprise_ticks_due{reprise_ns="${namespace}"})`]);
+  });
+
   test("there is one image, of this version, and the example replaces it", () => {
     const { version } = JSON.parse(read("package.json")) as { version: string };
     expect(new Set(deployments.map((each) => containerOf(each).image))).toEqual(new Set([`reprise:${version}`]));
@@ -255,6 +282,7 @@ interface Compose {
       string,
       {
         readonly image: string;
+        readonly environment?: Readonly<Record<string, string>>;
         readonly command?: string[];
         readonly volumes?: string[];
         readonly profiles?: string[];
@@ -275,8 +303,8 @@ function jobsOfAlerts(): readonly string[] {
 }
 
 describe("the profile observability", () => {
-  test("is Prometheus, Grafana and a viewer of traces, on this machine only", () => {
-    expect(watching.map(([name]) => name).sort()).toEqual(["grafana", "prometheus", "traces"]);
+  test("is Prometheus, Grafana, a viewer of traces and figures of Redis, on this machine only", () => {
+    expect(watching.map(([name]) => name).sort()).toEqual(["grafana", "prometheus", "redis-exporter", "traces"]);
     for (const [, { ports = [] }] of watching) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
@@ -307,14 +335,21 @@ describe("the profile observability", () => {
     interface Scrape {
       readonly job_name: string;
       readonly dns_sd_configs: readonly { names: string[]; port: number }[];
+      readonly relabel_configs?: readonly Relabel[];
     }
     const { scrape_configs } = parse(read("deploy/observability/prometheus.yml")) as { scrape_configs: Scrape[] };
-    expect(scrape_configs.map(({ job_name }) => job_name).sort()).toEqual(jobsOfAlerts());
-    for (const { dns_sd_configs } of scrape_configs)
-      for (const { names, port } of dns_sd_configs) {
-        expect(port).toBe(9464);
-        for (const name of names) expect(compose.services).toHaveProperty(name);
+    expect(scrape_configs.map(({ job_name }) => job_name).sort()).toEqual(["redis", ...jobsOfAlerts()]);
+    for (const { job_name, dns_sd_configs, relabel_configs } of scrape_configs) {
+      const isOurs = job_name.startsWith("reprise-");
+      expect(dns_sd_configs.map(({ port }) => port)).toEqual([isOurs ? 9464 : 9121]);
+      for (const name of dns_sd_configs.flatMap(({ names }) => names)) {
+        expect(compose.services).toHaveProperty(name);
+        if (!isOurs) continue;
+        const told = readConfig(compose.services[name]?.environment ?? {});
+        expect([told.adminPort, told.adminHost]).toEqual([9464, "0.0.0.0"]);
       }
+      if (isOurs) expect(relabel_configs).toEqual([labelled(readConfig({}).namespace)]);
+    }
   });
 
   test("the dashboard asks a data source that is provisioned", () => {
@@ -332,27 +367,16 @@ describe("the profile observability", () => {
   });
 });
 
-/** Commands that compose and the manifests run, and that the command line does not have yet. */
-const promised: readonly string[] = ["supervisor", "worker"];
-
 test("the commands that are run here are commands, or are still promised", () => {
-  const sources = readdirSync(join(root, "src/cli"), { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith(".ts"),
-  );
-  const texts = sources.map((file) => read(join("src/cli", file)));
-  const isCommand = (name: string) => texts.some((text) => text.includes(`.command("${name}`));
   const lines = [
     ...deployments.map((each) => containerOf(each).args),
     ...Object.values(compose.services).map(({ command = [] }) => command),
   ];
-  const asked = lines.flatMap(([program, name]) =>
-    program === "dist/cli/main.js" && name !== undefined ? [name] : [],
+  const asked = lines.flatMap(([program, ...words]) =>
+    program === "dist/cli/main.js" ? [["reprise", ...words].join(" ")] : [],
   );
-  expect([...new Set(asked)].filter((name) => !isCommand(name)).sort()).toEqual(
-    promised.filter((name) => !isCommand(name)),
-  );
-  // One that has come is not promised any more.
-  expect(promised.filter(isCommand)).toEqual([]);
+  expect(asked.length).toBeGreaterThan(2);
+  expect(asked.filter((line) => problemWith(line) !== null)).toEqual([]);
 });
 
 describe("alert rules and dashboard", () => {
@@ -363,12 +387,23 @@ describe("alert rules and dashboard", () => {
   test("every alert is a section of its page, which links to what it is about", () => {
     const page = read("docs/runbooks/ALERTS.md");
     const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
-    const alerts = groups.flatMap(({ rules }) => rules);
-    expect(sections).toEqual(alerts.map(({ alert }) => alert));
+    const alerts = [...groups, ...sloGroups].flatMap(({ rules }) => rules);
+    expect(sections).toEqual([...new Set(alerts.map(({ alert }) => alert))]);
     for (const { alert, annotations } of alerts)
-      expect(annotations.runbook).toBe(
+      expect(annotations["runbook"]).toBe(
         `${relative(root, join(root, "docs/runbooks/ALERTS.md"))}#${alert.toLowerCase()}`,
       );
+  });
+
+  test("they, and what workers are scaled by, look at metrics that there are", () => {
+    const scaled = ofKind("ScaledObject").flatMap(({ spec }) => spec.triggers.map(({ metadata }) => metadata["query"]));
+    const text = [...Object.values(files), ...scaled].join("\n");
+    const asked = new Set(
+      [...text.matchAll(/\breprise_(?!ns\b)[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, "")),
+    );
+    expect(asked.size).toBeGreaterThan(20);
+    const shown = [...read("src/admin/worker-answers.ts").matchAll(/name: "(reprise_\w+)"/g)].map(([, name]) => name);
+    expect([...asked].filter((name) => !Object.hasOwn(catalogue, name) && !shown.includes(name))).toEqual([]);
   });
 
   test("panels have ids of their own, and none lies over another", () => {

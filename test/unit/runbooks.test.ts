@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { describeError } from "../../src/cli/exit.ts";
+import { errorDocument } from "../../src/cli/base/error-shape.ts";
+import { exitCodeOf, exitCodes, runbookFrom } from "../../src/cli/exit.ts";
 import { RunNeedsReview } from "../../src/client/errors.ts";
 import type { Review, ReviewReason, Verdict } from "../../src/core/index.ts";
 import { errorCodes, RepriseError } from "../../src/errors.ts";
@@ -124,8 +125,8 @@ describe("an error names its page", () => {
   test.each(errorCodes)("%s, and the command line prints a path that can be opened", (code) => {
     const error = new RepriseError(code, "something is wrong");
     expect(existsSync(join(root, error.runbook))).toBe(true);
-    const printed = /^Runbook: (.*)$/m.exec(describeError(error))?.[1] ?? "";
-    expect(resolve(printed)).toBe(join(home, `${code}.md`));
+    expect(errorDocument(error).error.runbook).toBe(error.runbook);
+    expect(resolve(runbookFrom(error.runbook))).toBe(join(home, `${code}.md`));
   });
 
   test.each(reasons)("a run that is parked (%s) names the page of that reason", (reason) => {
@@ -137,8 +138,12 @@ describe("an error names its page", () => {
 
   test("one that was raised before anything is built does so as well, and another program's does not", () => {
     const ours = Object.assign(new Error("no server"), { code: "REDIS_NOT_FOUND" });
-    expect(describeError(ours)).toContain(relative(process.cwd(), join(home, "REDIS_NOT_FOUND.md")));
-    expect(describeError(Object.assign(new Error("no such file"), { code: "ENOENT" }))).toBe("no such file");
+    const page = "docs/runbooks/REDIS_NOT_FOUND.md";
+    expect(errorDocument(ours).error).toMatchObject({ code: "REDIS_NOT_FOUND", message: "no server", runbook: page });
+    expect(exitCodeOf(ours)).toBe(exitCodes.unreachable);
+    const theirs = Object.assign(new Error("no such file"), { code: "ENOENT" });
+    expect(errorDocument(theirs).error).toMatchObject({ message: "no such file", runbook: null });
+    expect(exitCodeOf(theirs)).toBe(exitCodes.failed);
   });
 
   test("the package brings the pages, and what they lead to", () => {

@@ -37,7 +37,8 @@ async function looked(cli: Cli, { approval }: Asked, { shown }: WhoFlags, verb: 
     });
   }
   if (shown !== undefined || cli.globals.yes || cli.globals.dryRun) return;
-  if (!cli.ask.isPossible) throw new UsageError(`it has to be said what was looked at: give --shown ${approval.shown}, or --yes`);
+  if (!cli.ask.isPossible)
+    throw new UsageError(`it has to be said what was looked at: give --shown ${approval.shown}, or --yes`);
   cli.out.warn(...factsOf(cli, approval, Date.now()));
   await cli.ask.confirm(`${verb}?`, "--yes");
 }
@@ -48,7 +49,9 @@ async function say(cli: Cli, asked: Asked, word: DecisionWord, as: Principal): P
   const decided = cli.globals.dryRun ? { is: "would", changes: [] } : await run.decide(approval, word, { as });
   const { status } = await run.get();
   const data = { id, tenant: run.tenant, run: run.id, word: word.is, by: as.id, ...decided, status };
-  const changes = decided.changes.map(({ path, before, after }): Line => `  ${path}: ${cli.out.value(before)} → ${cli.out.value(after)}`);
+  const changes = decided.changes.map(
+    ({ path, before, after }): Line => `  ${path}: ${cli.out.value(before)} → ${cli.out.value(after)}`,
+  );
   const line: Line = [ink("green", `${word.is} by ${as.id} ${decided.is}`), ` (${id}); run ${run.id} is ${status}`];
   cli.out.document("Decision", data, { id: run.id, lines: () => [line, ...changes] });
   return exitCodes.ok;

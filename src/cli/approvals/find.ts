@@ -13,7 +13,10 @@ export interface Asked {
 }
 
 /** With its tenant where that is not `usual`. */
-export function approvalName({ tenant, run, seq, n }: Pick<PendingApproval, "tenant" | "run" | "seq" | "n">, usual: string): string {
+export function approvalName(
+  { tenant, run, seq, n }: Pick<PendingApproval, "tenant" | "run" | "seq" | "n">,
+  usual: string,
+): string {
   return `${tenant === usual ? "" : `${tenant}/`}${run}#${seq}.${n}`;
 }
 
@@ -26,7 +29,9 @@ export async function findApproval(cli: Cli, name: string): Promise<Asked> {
   const [approval, other] = n === undefined ? asked : asked.filter((each) => each.n === Number(n));
   if (other !== undefined) throw new UsageError(`${id} asks ${asked.length} things: name one, like ${id}#${other.seq}`);
   if (approval !== undefined) return { run, approval };
-  throw new RepriseError("APPROVAL_GONE", `nobody is asked ${name} (any more)`, { details: { tenant: run.tenant, run: run.id } });
+  throw new RepriseError("APPROVAL_GONE", `nobody is asked ${name} (any more)`, {
+    details: { tenant: run.tenant, run: run.id },
+  });
 }
 
 /** What is decided on, before it is decided. */
@@ -39,19 +44,34 @@ export function factsOf({ out }: Cli, approval: PendingApproval, now: number): r
     ["asked by", requester],
     ["would be carried out with", out.value(input)],
     ["may decide", roles.length === 0 ? "anybody but who asked" : roles.join(", ")],
-    ["needed", quorum === 1 ? null : `${quorum} people; ${votes.filter(({ decision }) => decision !== "reject").length} so far`],
+    [
+      "needed",
+      quorum === 1 ? null : `${quorum} people; ${votes.filter(({ decision }) => decision !== "reject").length} so far`,
+    ],
     ["answers", allowed.join(", ")],
     ["form to fill in (--form)", form === null ? null : out.value(form)],
     ["may be edited (--edit)", edits === null ? null : out.value(edits)],
     ["asked", agoText(since, now)],
-    ["otherwise", expiresAt === null ? otherwise : `${otherwise} at ${timeText(expiresAt)} (${agoText(expiresAt, now)})`],
-    ["later also", escalations.length === 0 ? null : escalations.map(({ at, to }) => `${to.join(", ")} ${agoText(at, now)}`).join("; ")],
+    [
+      "otherwise",
+      expiresAt === null ? otherwise : `${otherwise} at ${timeText(expiresAt)} (${agoText(expiresAt, now)})`,
+    ],
+    [
+      "later also",
+      escalations.length === 0
+        ? null
+        : escalations.map(({ at, to }) => `${to.join(", ")} ${agoText(at, now)}`).join("; "),
+    ],
     ["shown", shown],
   ];
   return [
     ink("bold", out.text(question)),
-    ...facts.flatMap(([name, value]): readonly Line[] => (value === null ? [] : [[ink("dim", `  ${name.padEnd(26)}`), value]])),
-    ...votes.map(({ by, decision, reason }): Line => `  ${by} ${decision}${reason === null ? "" : `: ${out.text(reason)}`}`),
+    ...facts.flatMap(([name, value]): readonly Line[] =>
+      value === null ? [] : [[ink("dim", `  ${name.padEnd(26)}`), value]],
+    ),
+    ...votes.map(
+      ({ by, decision, reason }): Line => `  ${by} ${decision}${reason === null ? "" : `: ${out.text(reason)}`}`,
+    ),
     ...talk.map(({ is, by, text }): Line => `  ${is} by ${by}: ${out.text(text)}`),
   ];
 }

@@ -17,7 +17,11 @@ interface Flags {
 export const approvalsList = command<[], Flags>({
   name: "approvals list",
   summary: "What runs ask people, newest runs first",
-  options: [["--role <role>", "only what somebody of this role may decide"], ["--all", "of all tenants"], ...pageOptions],
+  options: [
+    ["--role <role>", "only what somebody of this role may decide"],
+    ["--all", "of all tenants"],
+    ...pageOptions,
+  ],
   examples: ["reprise approvals list", "reprise approvals list --role finance", "reprise approvals list --all --jsonl"],
   kinds: ["ApprovalList", "Approval", "Cursor"],
   run: async (cli, { role, all, limit, cursor }) => {
@@ -54,7 +58,11 @@ export const approvalsShow = command<[id: string], object>({
   name: "approvals show",
   summary: "One thing that people are asked: exactly what would be carried out, who may decide, what happens otherwise",
   args: [["<id>", "<run>#<row>, as `approvals list` names it; <run> where it asks one thing"]],
-  examples: ["reprise approvals show refund-7#3.1", "reprise approvals show refund-7", "reprise approvals show refund-7#3 --json"],
+  examples: [
+    "reprise approvals show refund-7#3.1",
+    "reprise approvals show refund-7",
+    "reprise approvals show refund-7#3 --json",
+  ],
   kinds: ["Approval"],
   run: async (cli, _, id) => {
     const { approval } = await findApproval(cli, id);

@@ -8,7 +8,7 @@
 import type { Client, RunHandle } from "../../client/index.ts";
 import type { RunStatus } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
-import { describeError, type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
+import { type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
 import { type Cli, onlyOne } from "./cli.ts";
 import { ink } from "./ink.ts";
 import { type FilterFlags, filterOf, filterOptions, findRuns, refOf } from "./select.ts";
@@ -44,7 +44,11 @@ export interface Selection {
 }
 
 /** Throws UsageError, RUN_NOT_FOUND. */
-export async function selectRuns(cli: Cli, ids: readonly string[], { expect: _, ...filters }: SelectFlags): Promise<Selection> {
+export async function selectRuns(
+  cli: Cli,
+  ids: readonly string[],
+  { expect: _, ...filters }: SelectFlags,
+): Promise<Selection> {
   const by = onlyOne(ids, { ...filters });
   const tenant = await cli.tenant();
   const client = await cli.client();
@@ -88,7 +92,10 @@ export async function actOnRuns(cli: Cli, selection: Selection, act: Act, flags:
     return exitCodes.ok;
   }
   if (cli.globals.dryRun) {
-    printResults(cli, items.map((item) => resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)));
+    printResults(
+      cli,
+      items.map((item) => resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)),
+    );
     return exitCodes.ok;
   }
   await confirm(cli, selection, act, flags.expect);
@@ -130,7 +137,7 @@ async function performed(client: Client, item: Item, { by }: Selection, act: Act
     return resultOf(item, act, "done", await act.perform(run, as));
   } catch (error) {
     if (!(error instanceof RepriseError) || error.code === "STORE_UNAVAILABLE") throw error;
-    return resultOf(item, act, "failed", describeError(error));
+    return resultOf(item, act, "failed", `${error.message} [${error.code}]`);
   }
 }
 

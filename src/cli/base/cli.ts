@@ -90,7 +90,7 @@ export class Cli {
   }
 
   async #connected(): Promise<Client> {
-    const { tenant: _, file, ...place } = await this.place();
+    const { tenant: _tenant, services: _services, alerts: _alerts, file, ...place } = await this.place();
     const { createClient } = await import("../../orchestrator.ts");
     if (file === null) this.out.detail("no reprise.config was found: no saga is known");
     else

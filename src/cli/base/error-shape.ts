@@ -1,5 +1,5 @@
 /** Owns: an error as programs read it, and what a person is told beside its message. */
-import { type ErrorCode, RepriseError } from "../../errors.ts";
+import { type ErrorCode, errorCodeOf, RepriseError, runbookOf } from "../../errors.ts";
 import { Declined, describeError, Interrupted, UsageError } from "../exit.ts";
 
 /** The one document about an error; with `--json` and `--jsonl` it is the last line on stderr. */
@@ -10,7 +10,7 @@ export interface ErrorDocument {
     readonly message: string;
     /** What to do next; `null`: the message says it. */
     readonly hint: string | null;
-    /** The page about it; `null`: it has none. */
+    /** The page about it, from the directory of the package; `null`: it has none. */
     readonly runbook: string | null;
     readonly details: Readonly<Record<string, unknown>>;
   };
@@ -19,9 +19,12 @@ export interface ErrorDocument {
 export function errorDocument(error: unknown): ErrorDocument {
   const hint = hintFor(error);
   if (error instanceof RepriseError) {
-    const { code, message, details } = error;
-    return { error: { code, message, hint, runbook: runbookOf(code), details } };
+    const { code, message, runbook, details } = error;
+    return { error: { code, message, hint, runbook, details } };
   }
+  const code = errorCodeOf(error);
+  if (code !== null)
+    return { error: { code, message: describeError(error), hint, runbook: runbookOf(code), details: {} } };
   return { error: { code: wordFor(error), message: describeError(error), hint, runbook: null, details: {} } };
 }
 
@@ -29,11 +32,6 @@ function wordFor(error: unknown): string {
   if (error instanceof UsageError) return "USAGE";
   if (error instanceof Declined) return "DECLINED";
   return error instanceof Interrupted ? "INTERRUPTED" : "UNEXPECTED";
-}
-
-/** Where the package keeps the page about a code. */
-export function runbookOf(code: ErrorCode): string {
-  return `docs/runbooks/${code}.md`;
 }
 
 /** The next command, where one is known to help. */

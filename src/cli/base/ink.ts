@@ -39,14 +39,6 @@ export function draw(line: Line, colors: Colors): string {
     .join("");
 }
 
-/** How many columns it takes, as far as every character takes one. */
-export function widthOf(line: Line): number {
-  return piecesOf(line).reduce(
-    (sum, piece) => sum + [...clean(typeof piece === "string" ? piece : piece.text)].length,
-    0,
-  );
-}
-
 function piecesOf(line: Line): readonly (string | Ink)[] {
   return typeof line === "string" || "style" in line ? [line] : line;
 }

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Settings } from "../../config.ts";
+import type { Thresholds } from "../../core/index.ts";
 import type { ProjectConfig } from "../../project.ts";
 import type { Saga } from "../../saga/index.ts";
 import { UsageError } from "../exit.ts";
@@ -23,6 +24,9 @@ export interface Place {
   readonly settings: Partial<Settings>;
   readonly sagas: readonly Saga[];
   readonly tenant: string;
+  readonly alerts: Partial<Thresholds>;
+  /** What steps are given, or a function that makes it. */
+  readonly services: unknown;
   /** The file that was read; `null`: there is none. */
   readonly file: string | null;
 }
@@ -45,6 +49,8 @@ export async function projectOf(globals: Globals, io: Io): Promise<Project> {
     artifacts: isGiven(env["REPRISE_ARTIFACTS"]) ? undefined : config.artifacts,
     settings: await settingsOf(config, io),
     sagas: file === null ? [] : await sagasOf(config, file),
+    services: file === null ? undefined : await servicesIn(config, file),
+    alerts: config.alerts ?? {},
   };
 }
 
@@ -103,6 +109,25 @@ async function sagasOf({ sagas = [] }: ProjectConfig, file: string): Promise<rea
     wanted.map(async (each) => (typeof each === "string" ? await importSagas([resolve(dirname(file), each)]) : [each])),
   );
   return [...new Set(known.flat())];
+}
+
+/** Not made yet: only a worker needs them. */
+async function servicesIn({ services }: ProjectConfig, file: string): Promise<unknown> {
+  if (typeof services !== "string") return services;
+  return async () => {
+    const { importOrExplain } = await import("../modules.ts");
+    const { default: exported } = await importOrExplain(resolve(dirname(file), services));
+    return await made(exported);
+  };
+}
+
+/** What steps are given by a worker of this project. */
+export async function servicesOf({ services }: Pick<Project, "services">): Promise<unknown> {
+  return await made(services);
+}
+
+async function made(services: unknown): Promise<unknown> {
+  return typeof services === "function" ? ((await services()) as unknown) : services;
 }
 
 async function settingsOf({ settings = {} }: ProjectConfig, { env }: Io): Promise<Partial<Settings>> {

@@ -17,7 +17,8 @@ export const dlqDiscard = command<[ids: readonly string[]], SelectFlags>({
   ],
   kinds: ["ActList", "Act"],
   run: async (cli, flags, ids) => {
-    if (flags.status !== undefined && flags.status !== "needs_review") throw new UsageError("only runs in needs_review are parked");
+    if (flags.status !== undefined && flags.status !== "needs_review")
+      throw new UsageError("only runs in needs_review are parked");
     const wanted = ids.length === 0 && hasFilter(flags) ? { ...flags, status: "needs_review" } : flags;
     const selection = await selectRuns(cli, ids, wanted);
     return await actOnRuns(

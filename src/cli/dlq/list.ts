@@ -20,7 +20,8 @@ async function queryOf(cli: Cli, { all }: Flags): Promise<InboxQuery> {
 
 /** What lies there and cannot be read is never passed over. */
 function warnOfUnreadable({ out }: Cli, { unreadable }: Letters): void {
-  for (const { tenant, id, message } of unreadable) out.warn(ink("red", `✗ ${tenant}/${id} cannot be read: ${out.text(message)}`));
+  for (const { tenant, id, message } of unreadable)
+    out.warn(ink("red", `✗ ${tenant}/${id} cannot be read: ${out.text(message)}`));
 }
 
 export const dlqList = command<[], Flags>({
@@ -31,7 +32,11 @@ export const dlqList = command<[], Flags>({
   kinds: ["DeadLetterList", "DeadLetter", "Cursor"],
   run: async (cli, flags) => {
     const { limit, cursor } = flags;
-    const query = { ...(await queryOf(cli, flags)), limit: limitOf(limit), ...(cursor === undefined ? {} : { cursor }) };
+    const query = {
+      ...(await queryOf(cli, flags)),
+      limit: limitOf(limit),
+      ...(cursor === undefined ? {} : { cursor }),
+    };
     const letters = await lettersPage(cli, query);
     const tenant = await cli.tenant();
     cli.out.list("DeadLetter", {

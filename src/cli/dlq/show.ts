@@ -26,7 +26,18 @@ export const dlqShow = command<[id: string], object>({
     }
     const told = await run.explain();
     const { tenant, saga, version, status, revision, replays } = view;
-    const data = { tenant, id: view.id, saga, version, status, revision, replays, ...review, ...answersOf(told), calls: told.verdict.calls };
+    const data = {
+      tenant,
+      id: view.id,
+      saga,
+      version,
+      status,
+      revision,
+      replays,
+      ...review,
+      ...answersOf(told),
+      calls: told.verdict.calls,
+    };
     const lines = (): readonly Line[] => [
       ...answerLines(cli, told),
       "",
@@ -36,7 +47,9 @@ export const dlqShow = command<[id: string], object>({
       ...callTable(cli, told.verdict.calls),
       "",
       ink("bold", "What may be done"),
-      ...review.verbs.map((verb): Line => [`  ${verb.padEnd(12)}`, verbHint(verb, nameOf(cli, run), told.stoppedAt.seq)]),
+      ...review.verbs.map(
+        (verb): Line => [`  ${verb.padEnd(12)}`, verbHint(verb, nameOf(cli, run), told.stoppedAt.seq)],
+      ),
     ];
     cli.out.document("DeadLetter", data, { id: run.id, lines });
     return exitCodes.ok;

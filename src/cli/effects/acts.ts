@@ -13,9 +13,14 @@ const idArg = ["<id>", "its operation id, or <run>#<row>, or <run>#<row>/undo"] 
 export const effectsProbe = command<[id: string], object>({
   name: "effects probe",
   summary: "Have the other side asked whether an effect happened",
-  details: "Where its run is parked for it and its step has a probe. The run's worker asks; the answer stands in the log.",
+  details:
+    "Where its run is parked for it and its step has a probe. The run's worker asks; the answer stands in the log.",
   args: [idArg],
-  examples: ["reprise effects probe order-o-1#2", "reprise effects probe shop/default/order-o-1/charge/1", "reprise effects probe order-o-1#2 --dry-run"],
+  examples: [
+    "reprise effects probe order-o-1#2",
+    "reprise effects probe shop/default/order-o-1/charge/1",
+    "reprise effects probe order-o-1#2 --dry-run",
+  ],
   kinds: ["EffectAct"],
   run: async (cli, _, id) => {
     const found = await findEffect(cli, id);
@@ -56,7 +61,11 @@ export const effectsResolve = command<[id: string], ResolveFlags>({
     const review = await reviewOf(found);
     const { operationId } = found.effect;
     if (!cli.globals.dryRun) {
-      if (!cli.globals.yes) await cli.ask.confirm(`Record that ${operationId} ${resolution.as === "happened" ? "happened" : "did not happen"}?`, "--yes");
+      if (!cli.globals.yes)
+        await cli.ask.confirm(
+          `Record that ${operationId} ${resolution.as === "happened" ? "happened" : "did not happen"}?`,
+          "--yes",
+        );
       await found.run.operator.resolve(resolution, { by: cli.by, review });
     }
     return print(cli, found, `resolve as ${resolution.as}`);
@@ -66,10 +75,14 @@ export const effectsResolve = command<[id: string], ResolveFlags>({
 async function resolutionOf(cli: Cli, flags: ResolveFlags): Promise<Resolution> {
   if (flags.as === undefined) throw new UsageError("what became of it? Give --as happened or --as absent");
   const as = oneOf(flags.as, "--as", ["happened", "absent"]);
-  const evidence = flags.evidence ?? cli.globals.reason ?? (await cli.ask.text("How is it known? It stands in the log.", "--evidence"));
+  const evidence =
+    flags.evidence ??
+    cli.globals.reason ??
+    (await cli.ask.text("How is it known? It stands in the log.", "--evidence"));
   const reference = flags.ref === undefined ? {} : { reference: flags.ref };
   if (as === "absent") {
-    if (flags.result !== undefined) throw new UsageError("--result is for --as happened: what did not happen has returned nothing");
+    if (flags.result !== undefined)
+      throw new UsageError("--result is for --as happened: what did not happen has returned nothing");
     return { as, evidence, ...reference };
   }
   // It was parsed: what JSON.parse gives is JSON.
@@ -81,7 +94,9 @@ async function print(cli: Cli, { run, effect }: FoundEffect, act: string): Promi
   const { status } = await run.get();
   const result = cli.globals.dryRun ? "would" : "done";
   const data = { tenant: run.tenant, run: run.id, operationId: effect.operationId, act, result, status };
-  const line = cli.globals.dryRun ? `${act} of ${effect.operationId} would be recorded` : `${act} of ${effect.operationId} is recorded; run ${run.id} is ${status}`;
+  const line = cli.globals.dryRun
+    ? `${act} of ${effect.operationId} would be recorded`
+    : `${act} of ${effect.operationId} is recorded; run ${run.id} is ${status}`;
   cli.out.document("EffectAct", data, { id: effect.operationId, lines: () => [ink("green", line)] });
   return exitCodes.ok;
 }

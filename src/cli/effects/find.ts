@@ -1,10 +1,10 @@
 /** Owns: what an effect is to the command line (one call of one row), how it is named, and finding it. */
 import type { LedgerRow, RunHandle } from "../../client/index.ts";
-import type { Call, EffectState } from "./words.ts";
 import { RepriseError } from "../../errors.ts";
 import type { Cli } from "../base/cli.ts";
 import { UsageError } from "../exit.ts";
 import { reach } from "../runs/reach.ts";
+import type { Call, EffectState } from "./words.ts";
 
 /** One call, action or compensation. */
 export interface Effect {
@@ -33,10 +33,20 @@ export function effectsOf({ tenant, id: run }: RunHandle, rows: readonly LedgerR
   return rows.flatMap((row): readonly Effect[] => {
     const { seq, step, occurrence, operationId, undoOperationId } = row;
     const shared = { tenant, run, seq, step, occurrence, intent: row.intent?.key ?? null };
-    const action = { ...shared, ...partsOf(row.call), operationId, side: "action", undo: row.undo?.state ?? null, reference: row.reference } as const;
+    const action = {
+      ...shared,
+      ...partsOf(row.call),
+      operationId,
+      side: "action",
+      undo: row.undo?.state ?? null,
+      reference: row.reference,
+    } as const;
     const call = row.undo?.call ?? null;
     if (call === null || undoOperationId === null) return [action];
-    return [action, { ...shared, ...partsOf(call), operationId: undoOperationId, side: "undo", undo: null, reference: null }];
+    return [
+      action,
+      { ...shared, ...partsOf(call), operationId: undoOperationId, side: "undo", undo: null, reference: null },
+    ];
   });
 }
 
@@ -61,7 +71,9 @@ export async function findEffect(cli: Cli, name: string): Promise<FoundEffect> {
   const effect = effectsOf(run, rows).find(isIt);
   const row = effect === undefined ? undefined : rows[effect.seq - 1];
   if (effect !== undefined && row !== undefined) return { run, effect, row };
-  throw new RepriseError("RUN_NOT_FOUND", `run ${run.id} has no effect ${name}`, { details: { tenant: run.tenant, run: run.id, effect: name } });
+  throw new RepriseError("RUN_NOT_FOUND", `run ${run.id} has no effect ${name}`, {
+    details: { tenant: run.tenant, run: run.id, effect: name },
+  });
 }
 
 function readName(name: string): readonly [run: string, isIt: (effect: Effect) => boolean] {
@@ -79,6 +91,11 @@ function readName(name: string): readonly [run: string, isIt: (effect: Effect) =
 export async function reviewOf({ run, effect }: FoundEffect): Promise<number> {
   const { review, status } = await run.get();
   if (review !== null && review.seq === effect.seq && (review.side ?? "action") === effect.side) return review.n;
-  const why = review === null ? `run ${run.id} is not parked: it is ${status}` : `run ${run.id} is parked for something else: ${review.message}`;
-  throw new RepriseError("REVIEW_GONE", why, { details: { tenant: run.tenant, run: run.id, effect: effect.operationId } });
+  const why =
+    review === null
+      ? `run ${run.id} is not parked: it is ${status}`
+      : `run ${run.id} is parked for something else: ${review.message}`;
+  throw new RepriseError("REVIEW_GONE", why, {
+    details: { tenant: run.tenant, run: run.id, effect: effect.operationId },
+  });
 }

@@ -21,7 +21,8 @@ interface Flags extends FilterFlags {
 export const effectsList = command<[], Flags>({
   name: "effects list",
   summary: "What was tried outside, of one run or of the newest runs, and what is known of it",
-  details: "Without --run the ledgers of the newest runs are read, 200 unless --limit says otherwise; the cursor goes on with older runs.",
+  details:
+    "Without --run the ledgers of the newest runs are read, 200 unless --limit says otherwise; the cursor goes on with older runs.",
   options: [
     ["--run <id>", "of this run alone"],
     ["--state <state>", `only these: ${effectStates.join(", ")}`],
@@ -29,7 +30,11 @@ export const effectsList = command<[], Flags>({
     ["--limit <n>", "how many runs are looked at"],
     ["--cursor <cursor>", "nextCursor of the page before"],
   ],
-  examples: ["reprise effects list --run order-o-1", "reprise effects list --state unknown", "reprise effects list --status needs_review --jsonl"],
+  examples: [
+    "reprise effects list --run order-o-1",
+    "reprise effects list --state unknown",
+    "reprise effects list --status needs_review --jsonl",
+  ],
   kinds: ["EffectList", "Effect", "Cursor"],
   run: async (cli, flags) => {
     const tenant = await cli.tenant();
@@ -87,7 +92,11 @@ export const effectsShow = command<[id: string], object>({
   name: "effects show",
   summary: "One effect: what was sent, what is known of it and how",
   args: [["<id>", "its operation id, or <run>#<row>, or <run>#<row>/undo"]],
-  examples: ["reprise effects show order-o-1#2", "reprise effects show shop/default/order-o-1/charge/1", "reprise effects show order-o-1#2/undo --json"],
+  examples: [
+    "reprise effects show order-o-1#2",
+    "reprise effects show shop/default/order-o-1/charge/1",
+    "reprise effects show order-o-1#2/undo --json",
+  ],
   kinds: ["Effect"],
   run: async (cli, _, id) => {
     const { effect, row } = await findEffect(cli, id);
@@ -98,7 +107,10 @@ export const effectsShow = command<[id: string], object>({
   },
 });
 
-function linesOf({ out }: Cli, effect: Effect & { readonly input: unknown; readonly output: unknown }): readonly Line[] {
+function linesOf(
+  { out }: Cli,
+  effect: Effect & { readonly input: unknown; readonly output: unknown },
+): readonly Line[] {
   const { operationId, state, step, side, seq, attempt, proof, error, intent, reference, undo, sentAt } = effect;
   const facts: readonly (readonly [string, string | null])[] = [
     ["of", `${side === "undo" ? "the compensation of " : ""}${step} (row ${seq}) of run ${effect.run}`],
@@ -114,6 +126,8 @@ function linesOf({ out }: Cli, effect: Effect & { readonly input: unknown; reado
   ];
   return [
     [stateInk(state), "  ", ink("bold", operationId)],
-    ...facts.flatMap(([name, value]): readonly Line[] => (value === null ? [] : [[ink("dim", `  ${name.padEnd(11)}`), value]])),
+    ...facts.flatMap(([name, value]): readonly Line[] =>
+      value === null ? [] : [[ink("dim", `  ${name.padEnd(11)}`), value]],
+    ),
   ];
 }

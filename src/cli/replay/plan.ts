@@ -80,9 +80,11 @@ async function optionsOf(cli: Cli, flags: Flags): Promise<PlanOptions> {
   const expiring = flags.expires === undefined ? {} : { expiresIn: durationOf(flags.expires, "--expires") };
   // It was parsed: what JSON.parse gives is JSON.
   const input = flags.patch === undefined ? {} : { input: (await jsonOf(flags.patch, "--patch", cli.io)) as Json };
-  const occurrence = flags.occurrence === undefined ? {} : { occurrence: wholeOf(flags.occurrence, "--occurrence", 1, 1e9) };
+  const occurrence =
+    flags.occurrence === undefined ? {} : { occurrence: wholeOf(flags.occurrence, "--occurrence", 1, 1e9) };
   const id = newId === undefined ? {} : { id: newId };
-  if (flags.patch !== undefined && retry === undefined && asNew === undefined) throw new UsageError("--patch goes with --retry or --as-new");
+  if (flags.patch !== undefined && retry === undefined && asNew === undefined)
+    throw new UsageError("--patch goes with --retry or --as-new");
   if (retry !== undefined) return { mode: "retry_step", step: retry, ...occurrence, ...input, ...expiring };
   if (from !== undefined) return { mode: "fork", step: from, ...occurrence, ...id, ...expiring };
   if (asNew) return { mode: "new_run", ...id, ...input, ...expiring };
@@ -94,7 +96,10 @@ function printPlans(cli: Cli, plans: readonly ReplayPlan[], tenant: string): voi
   const [plan] = plans;
   if (plans.length === 1 && plan !== undefined) {
     cli.out.document("ReplayPlan", plan, { id: plan.id, lines: () => planLines(cli, plan) });
-    if (plan.request !== null) cli.out.note(`Execute it: reprise replay run ${plan.id}${plan.safe ? "" : " --override <why it is meant>"} --reason ...`);
+    if (plan.request !== null)
+      cli.out.note(
+        `Execute it: reprise replay run ${plan.id}${plan.safe ? "" : " --override <why it is meant>"} --reason ...`,
+      );
     return;
   }
   cli.out.list("ReplayPlan", {
@@ -115,7 +120,10 @@ function safeInk(safe: boolean) {
   return safe ? ink("green", "✓ safe") : ink("red", "✗ not safe");
 }
 
-function planLines(cli: Cli, { id, run, wish, safe, problem, unsafe, calls, unwind, verdict, revision, at, expiresAt }: ReplayPlan): readonly Line[] {
+function planLines(
+  cli: Cli,
+  { id, run, wish, safe, problem, unsafe, calls, unwind, verdict, revision, at, expiresAt }: ReplayPlan,
+): readonly Line[] {
   const { out } = cli;
   return [
     [ink("bold", `plan ${id}`), `: ${wish.mode} of ${run} at revision ${revision}, expires ${agoText(expiresAt, at)}`],
@@ -130,7 +138,9 @@ function planLines(cli: Cli, { id, run, wish, safe, problem, unsafe, calls, unwi
           "",
           ink("bold", "would be undone, in this order"),
           ...(unwind.pivot === null ? [] : [ink("yellow", `  a point of no return was passed: ${unwind.pivot}`)]),
-          ...unwind.steps.map((step): Line => `  ${step.step} (row ${step.seq}) ${step.course}: ${out.text(step.reason)}`),
+          ...unwind.steps.map(
+            (step): Line => `  ${step.step} (row ${step.seq}) ${step.course}: ${out.text(step.reason)}`,
+          ),
         ]),
   ];
 }
@@ -147,7 +157,9 @@ async function planBatch(cli: Cli, flags: Flags): Promise<ExitCode> {
   const options = await optionsOf(cli, flags);
   const { mode } = options;
   if (mode === "retry_step" || mode === "fork" || "input" in options) {
-    throw new UsageError("many runs go on, are run anew as they were, or are undone: --retry, --from and --patch are for one run");
+    throw new UsageError(
+      "many runs go on, are run anew as they were, or are undone: --retry, --from and --patch are for one run",
+    );
   }
   const { saga, status, why, step, limit } = flags;
   const filter: BatchFilter = {
@@ -170,7 +182,18 @@ function batchLines({ out }: Cli, { id, mode, items, unreadable, at, expiresAt }
   const size = Math.max(0, ...items.map(({ run }) => run.length));
   return [
     [ink("bold", `batch ${id}`), `: ${mode} of ${counted(items.length, "run")}, expires ${agoText(expiresAt, at)}`],
-    [ink("green", `✓ ${safe} safe`), "   ", ink("red", `✗ ${items.length - safe} not safe`), `   ${unreadable.length} unreadable`],
-    ...items.map((item): Line => [item.safe ? ink("green", "  ✓ ") : ink("red", "  ✗ "), item.run.padEnd(size), `  ${out.text(item.reasons.join("; "))}`]),
+    [
+      ink("green", `✓ ${safe} safe`),
+      "   ",
+      ink("red", `✗ ${items.length - safe} not safe`),
+      `   ${unreadable.length} unreadable`,
+    ],
+    ...items.map(
+      (item): Line => [
+        item.safe ? ink("green", "  ✓ ") : ink("red", "  ✗ "),
+        item.run.padEnd(size),
+        `  ${out.text(item.reasons.join("; "))}`,
+      ],
+    ),
   ];
 }

@@ -21,7 +21,8 @@ const countedFrom = 20;
 
 export const replayRun = command<[plan: string], Flags>({
   name: "replay run",
-  summary: "Execute a plan, or a batch, that `replay plan` has made: once, and only while the runs lie there as they did",
+  summary:
+    "Execute a plan, or a batch, that `replay plan` has made: once, and only while the runs lie there as they did",
   details:
     "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch can be executed\nagain: it goes on where it stopped, and does no run twice.",
   args: [["<plan>", "id of the plan or batch"]],
@@ -61,15 +62,25 @@ async function runPlan(cli: Cli, client: Client, id: string, { canary, override 
   if (canary !== undefined) throw new UsageError("--canary is for a batch: this is the plan of one run");
   if (cli.globals.dryRun) {
     const data = { plan: id, dryRun: true };
-    cli.out.document("Replayed", data, { lines: () => ["The plan would be executed; `replay plan` has said what that does."] });
+    cli.out.document("Replayed", data, {
+      lines: () => ["The plan would be executed; `replay plan` has said what that does."],
+    });
     return exitCodes.ok;
   }
-  const replayed = await client.executePlan(id, { by: cli.by, reason: await cli.reason(), ...(override === undefined ? {} : { override }) });
-  const { run, mode } = replayed;
-  cli.out.document("Replayed", { plan: id, ...replayed }, {
-    id: run,
-    lines: () => [[ink("green", `✓ ${mode}`), ` is requested; run ${run} goes on`]],
+  const replayed = await client.executePlan(id, {
+    by: cli.by,
+    reason: await cli.reason(),
+    ...(override === undefined ? {} : { override }),
   });
+  const { run, mode } = replayed;
+  cli.out.document(
+    "Replayed",
+    { plan: id, ...replayed },
+    {
+      id: run,
+      lines: () => [[ink("green", `✓ ${mode}`), ` is requested; run ${run} goes on`]],
+    },
+  );
   cli.out.note(`Follow it: reprise runs watch ${run}`);
   return exitCodes.ok;
 }
@@ -77,10 +88,17 @@ async function runPlan(cli: Cli, client: Client, id: string, { canary, override 
 async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Flags): Promise<ExitCode> {
   const wanted = batch.items.filter(({ safe }) => safe || flags.override !== undefined).length;
   if (cli.globals.dryRun) {
-    cli.out.document("BatchReport", { ...batch, dryRun: true }, {
-      id: batch.id,
-      lines: () => [`${counted(wanted, "run")} of ${batch.items.length} would be executed`, ...reportLines(cli, batch)],
-    });
+    cli.out.document(
+      "BatchReport",
+      { ...batch, dryRun: true },
+      {
+        id: batch.id,
+        lines: () => [
+          `${counted(wanted, "run")} of ${batch.items.length} would be executed`,
+          ...reportLines(cli, batch),
+        ],
+      },
+    );
     return exitCodes.ok;
   }
   await confirm(cli, wanted, batch.items.length, flags);
@@ -110,9 +128,18 @@ function reportLines({ out }: Cli, { items, results, stopped }: BatchReport): re
   return [
     ...items.map(({ run, reasons }, at): Line => {
       const result = results[at] ?? null;
-      if (result === null) return [ink("dim", "  ○ "), run.padEnd(size), `  not yet${reasons.length === 0 ? "" : `: ${out.text(reasons.join("; "))}`}`];
+      if (result === null)
+        return [
+          ink("dim", "  ○ "),
+          run.padEnd(size),
+          `  not yet${reasons.length === 0 ? "" : `: ${out.text(reasons.join("; "))}`}`,
+        ];
       if (result.result === "done") return [ink("green", "  ✓ "), run.padEnd(size), `  run ${result.run} goes on`];
-      return [ink(result.result === "failed" ? "red" : "yellow", "  – "), run.padEnd(size), `  ${result.result}: ${out.text(result.reason)}`];
+      return [
+        ink(result.result === "failed" ? "red" : "yellow", "  – "),
+        run.padEnd(size),
+        `  ${result.result}: ${out.text(result.reason)}`,
+      ];
     }),
     ...(stopped === null ? [] : [ink("red", `✗ stopped: ${out.text(stopped)}`)]),
   ];

@@ -34,7 +34,8 @@ async function standing(run: RunHandle, what: string): Promise<string> {
 export const runsCancel = actCommand({
   verb: "cancel",
   summary: "Ask runs to stop and to undo what they did",
-  details: "The request is recorded; the run's worker undoes in reverse and ends it cancelled. Follow it with `reprise runs watch`.",
+  details:
+    "The request is recorded; the run's worker undoes in reverse and ends it cancelled. Follow it with `reprise runs watch`.",
   question: (runs) => `Cancel ${runs}? What they did is undone.`,
   perform: async (run, as) => {
     const { by, mode } = await run.cancel(as);
@@ -56,7 +57,8 @@ export const runsPause = actCommand({
 export const runsResume = actCommand({
   verb: "resume",
   summary: "Let paused runs go on",
-  details: "What fell due meanwhile is done now. A parked run is no paused one: `reprise replay plan` says what would be safe for it.",
+  details:
+    "What fell due meanwhile is done now. A parked run is no paused one: `reprise replay plan` says what would be safe for it.",
   question: (runs) => `Resume ${runs}?`,
   perform: async (run, as) => {
     await run.resume(as);

@@ -26,7 +26,10 @@ export function axisOf(timeline: Timeline, columns: number): Axis {
   const pieces = piecesOf(timeline);
   const shorts = pieces.filter(({ isShort }) => isShort).length;
   const free = Math.max(1, columns - shorts * shortColumns);
-  const length = Math.max(1, pieces.reduce((sum, piece) => sum + (piece.isShort ? 0 : piece.to - piece.from), 0));
+  const length = Math.max(
+    1,
+    pieces.reduce((sum, piece) => sum + (piece.isShort ? 0 : piece.to - piece.from), 0),
+  );
   let start = 0;
   const laid = pieces.map((piece) => {
     const width = piece.isShort ? shortColumns : ((piece.to - piece.from) / length) * free;
@@ -50,7 +53,9 @@ export function axisOf(timeline: Timeline, columns: number): Axis {
 function piecesOf({ from, to, rows }: Timeline): readonly Piece[] {
   const busy = rows
     .flatMap(({ spans, probes }) => [
-      ...spans.flatMap((span) => (span.kind === "call" || span.kind === "queue" ? [[span.from, span.to ?? to] as const] : [])),
+      ...spans.flatMap((span) =>
+        span.kind === "call" || span.kind === "queue" ? [[span.from, span.to ?? to] as const] : [],
+      ),
       ...probes.map(({ at }) => [at, at] as const),
     ])
     .toSorted(([a], [b]) => a - b);

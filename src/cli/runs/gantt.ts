@@ -1,12 +1,13 @@
 /** Owns: a timeline as a picture of lines: what each row did, who drove it, where it was handed over, and what the signs mean. Pure. */
 import type { Mark, Span, SpanEnd, Timeline, TimelineRow } from "../../core/index.ts";
 import { type Ink, ink, type Line, type Style } from "../base/ink.ts";
-import { clockText, lengthText } from "../base/words.ts";
+import { clockText, lengthText, timeText } from "../base/words.ts";
 import { type Axis, axisOf } from "./axis.ts";
 
 const maxLabel = 24;
 const maxMarks = 12;
 const durationColumns = 16;
+const dayMs = 86_400_000;
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** One sign of the picture. */
@@ -25,8 +26,16 @@ export function ganttLines(timeline: Timeline, width: number): readonly Line[] {
   return [
     [" ".repeat(label), ...axisLine(timeline, axis)],
     [ink("bold", "run".padEnd(label)), ...pieces(runTrack(timeline, axis))],
-    ...(names.length === 0 ? [] : [[ink("dim", "worker".padEnd(label)), ...pieces(workerTrack(timeline, axis, names))]]),
-    ...timeline.rows.map((row): Line => [fitted(labelOf(row), label), ...pieces(rowTrack(row, timeline, axis)), ...summaryOf(row, timeline)]),
+    ...(names.length === 0
+      ? []
+      : [[ink("dim", "worker".padEnd(label)), ...pieces(workerTrack(timeline, axis, names))]]),
+    ...timeline.rows.map(
+      (row): Line => [
+        fitted(labelOf(row), label),
+        ...pieces(rowTrack(row, timeline, axis)),
+        ...summaryOf(row, timeline),
+      ],
+    ),
     "",
     ...legendOf(timeline, names),
     ...marksOf(timeline, names),
@@ -39,12 +48,20 @@ function labelOf({ seq, step, side }: TimelineRow): string {
 
 function fitted(text: string, columns: number): string {
   const chars = [...text];
-  return chars.length < columns ? text.padEnd(columns - chars.length + text.length) : `${chars.slice(0, columns - 2).join("")}… `;
+  return chars.length < columns
+    ? text.padEnd(columns - chars.length + text.length)
+    : `${chars.slice(0, columns - 2).join("")}… `;
 }
 
 function axisLine({ from, to, isOver }: Timeline, { columns }: Axis): readonly (string | Ink)[] {
-  const [first, last] = [clockText(from), isOver ? clockText(to) : "now"];
+  const say = sayer({ from, to });
+  const [first, last] = [say(from), isOver ? say(to) : "now"];
   return [ink("dim", `${first}${last.padStart(Math.max(1, columns - first.length))}`)];
+}
+
+/** Of more than a day the date is said, too. */
+function sayer({ from, to }: Pick<Timeline, "from" | "to">): (at: number) => string {
+  return to - from < dayMs ? clockText : timeText;
 }
 
 // ---- tracks
@@ -90,7 +107,9 @@ const markSigns: Readonly<Record<Mark["what"], Sign | null>> = {
 /** In the order in which they came. */
 function workersOf({ rows, marks }: Timeline): readonly string[] {
   const heard = [
-    ...rows.flatMap(({ spans }) => spans.flatMap(({ worker, from }) => (worker === null ? [] : [{ worker, at: from }]))),
+    ...rows.flatMap(({ spans }) =>
+      spans.flatMap(({ worker, from }) => (worker === null ? [] : [{ worker, at: from }])),
+    ),
     ...marks.flatMap(({ what, worker, at }) => (what === "hand_over" && worker !== null ? [{ worker, at }] : [])),
   ];
   return [...new Set(heard.toSorted((a, b) => a.at - b.at).map(({ worker }) => worker))];
@@ -130,7 +149,8 @@ function rowTrack({ spans, probes }: TimelineRow, { to, marks }: Timeline, axis:
   // What is under way is drawn over what lies between.
   const order = spans.toSorted((a, b) => Number(a.kind === "call") - Number(b.kind === "call"));
   for (const span of order) {
-    const style = span.kind === "call" || span.kind === "people" ? (span.end === null ? "cyan" : endStyles[span.end]) : "dim";
+    const style =
+      span.kind === "call" || span.kind === "people" ? (span.end === null ? "cyan" : endStyles[span.end]) : "dim";
     fill(track, axis, span.from, span.to ?? to, { char: spanChars[span.kind], style });
   }
   for (const { at } of probes) track[axis.at(at)] = { char: "?", style: "yellow" };
@@ -144,13 +164,15 @@ function rowTrack({ spans, probes }: TimelineRow, { to, marks }: Timeline, axis:
 /** At least one column. */
 function fill(track: Track, axis: Axis, from: number, to: number, sign: Sign): void {
   const first = axis.at(from);
-  for (let column = first; column <= Math.max(first, axis.at(to) - (to > from ? 1 : 0)); column += 1) track[column] = sign;
+  for (let column = first; column <= Math.max(first, axis.at(to) - (to > from ? 1 : 0)); column += 1)
+    track[column] = sign;
 }
 
 function shorten(track: Track, { short }: Axis): void {
   for (const { from, to, ms } of short) {
     const text = [...`⋯${lengthText(ms).replace(" ", "")}`].slice(0, to - from);
-    for (let column = from; column < to; column += 1) track[column] = { char: text[column - from] ?? "⋯", style: "dim" };
+    for (let column = from; column < to; column += 1)
+      track[column] = { char: text[column - from] ?? "⋯", style: "dim" };
   }
 }
 
@@ -204,12 +226,16 @@ function legendOf({ rows, marks }: Timeline, names: readonly string[]): readonly
     ...(rows.some(({ probes }) => probes.length > 0) ? ["? asked the other side"] : []),
     ...(marks.some(({ what }) => what === "crash") ? ["✸ a worker was gone"] : []),
   ];
-  return [ink("dim", signs.join("   ")), ...names.map((name, at): Line => ink("dim", `${letters[at] ?? "?"} = ${name}`))];
+  return [
+    ink("dim", signs.join("   ")),
+    ...names.map((name, at): Line => ink("dim", `${letters[at] ?? "?"} = ${name}`)),
+  ];
 }
 
 /** The newest of what happened to the run, in words. */
-function marksOf({ marks, isWhole }: Timeline, names: readonly string[]): readonly Line[] {
-  const told = marks.slice(-maxMarks).map((mark): Line => [ink("dim", clockText(mark.at)), ` ${markText(mark, names)}`]);
+function marksOf({ marks, isWhole, ...time }: Timeline, names: readonly string[]): readonly Line[] {
+  const say = sayer(time);
+  const told = marks.slice(-maxMarks).map((mark): Line => [ink("dim", say(mark.at)), ` ${markText(mark, names)}`]);
   return [
     ...(isWhole ? [] : [ink("yellow", "Only the newer part of its log is kept.")]),
     ...(marks.length > maxMarks ? [ink("dim", `and ${marks.length - maxMarks} before`)] : []),

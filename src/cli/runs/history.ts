@@ -54,7 +54,11 @@ async function printDifference(cli: Cli, run: RunHandle, diff: string): Promise<
   return difference.problem === null ? exitCodes.ok : exitCodes.failed;
 }
 
-function differenceLines({ out }: Cli, { from, to, changes, entries, problem }: RunDifference, rows: Rows): readonly Line[] {
+function differenceLines(
+  { out }: Cli,
+  { from, to, changes, entries, problem }: RunDifference,
+  rows: Rows,
+): readonly Line[] {
   const shown = (value: unknown) => (value === undefined ? "(nothing)" : out.value(value));
   return [
     ink("bold", `revision ${from.revision} (${clockText(from.at)}) → ${to.revision} (${clockText(to.at)})`),

@@ -3,13 +3,14 @@ import { actOnRuns, selectRuns } from "../base/bulk.ts";
 import { command } from "../base/command.ts";
 import { ink } from "../base/ink.ts";
 import { UsageError } from "../exit.ts";
-import { answerLines } from "./show.ts";
 import { nameOf, reach } from "./reach.ts";
+import { answerLines } from "./show.ts";
 
 export const runsKill = command<[id: string], { readonly really?: string }>({
   name: "runs kill",
   summary: "End a run at once and undo nothing: what is out is accepted as unknown",
-  details: "`reprise runs cancel` undoes what it did. This does not, and says so in the log: it asks twice (a script gives --yes and --really <id>).",
+  details:
+    "`reprise runs cancel` undoes what it did. This does not, and says so in the log: it asks twice (a script gives --yes and --really <id>).",
   args: [["<id>", "of the run"]],
   options: [["--really <id>", "the id of the run once more"]],
   examples: [

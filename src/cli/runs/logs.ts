@@ -12,7 +12,8 @@ import { leavingIt, reach } from "./reach.ts";
 export const runsLogs = command<[id: string], { readonly follow?: true }>({
   name: "runs logs",
   summary: "What a run went through, a line for each commit; with --follow as it happens",
-  details: "These are the run's own facts. What steps write through `log` goes to the output of their worker, and is not kept by Reprise.",
+  details:
+    "These are the run's own facts. What steps write through `log` goes to the output of their worker, and is not kept by Reprise.",
   args: [["<id>", "of the run"]],
   options: [["-f, --follow", "until it has ended"]],
   examples: ["reprise runs logs order-o-1", "reprise runs logs order-o-1 -f", "reprise runs logs order-o-1 -f --jsonl"],

@@ -34,7 +34,8 @@ export async function leavingIt<Value>(cli: Cli, run: RunHandle, promise: Promis
   try {
     return await cli.unlessInterrupted(promise);
   } catch (error) {
-    if (error instanceof Interrupted) cli.out.warn(`The run goes on. Look at it again: reprise runs watch ${nameOf(cli, run)}`);
+    if (error instanceof Interrupted)
+      cli.out.warn(`The run goes on. Look at it again: reprise runs watch ${nameOf(cli, run)}`);
     throw error;
   }
 }

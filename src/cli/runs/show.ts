@@ -14,7 +14,11 @@ export const runsShow = command<[id: string], object>({
   name: "runs show",
   summary: "A run: where it stopped, its last act outside, what is safe now; then everything else",
   args: [["<id>", "of the run, or <tenant>/<id>"]],
-  examples: ["reprise runs show order-o-1", "reprise runs show acme/order-o-1 --json", "reprise runs show order-o-1 --reveal"],
+  examples: [
+    "reprise runs show order-o-1",
+    "reprise runs show acme/order-o-1 --json",
+    "reprise runs show order-o-1 --reveal",
+  ],
   kinds: ["Run"],
   run: async (cli, _, id) => {
     const run = await reach(cli, id);
@@ -60,7 +64,12 @@ export function answerLines({ out }: Cli, told: Explanation): readonly Line[] {
       ink("bold", "Last external act  "),
       ...(lastAct === null
         ? ["nothing was sent that changes anything"]
-        : [ink("bold", what), ` ${agoText(lastAct.at, now)}: `, knownInk(lastAct.known), ink("dim", `  ${lastAct.operationId}`)]),
+        : [
+            ink("bold", what),
+            ` ${agoText(lastAct.at, now)}: `,
+            knownInk(lastAct.known),
+            ink("dim", `  ${lastAct.operationId}`),
+          ]),
     ],
     [
       ink("bold", "Safe now           "),
@@ -70,8 +79,12 @@ export function answerLines({ out }: Cli, told: Explanation): readonly Line[] {
   ];
 }
 
-function stoppedText({ status, step, side, attempt, waitingFor, since }: Explanation["stoppedAt"], now: number): readonly (string | Ink)[] {
-  const where = step === null ? [ink("bold", status)] : [ink("bold", side === "undo" ? `the compensation of ${step}` : step)];
+function stoppedText(
+  { status, step, side, attempt, waitingFor, since }: Explanation["stoppedAt"],
+  now: number,
+): readonly (string | Ink)[] {
+  const where =
+    step === null ? [ink("bold", status)] : [ink("bold", side === "undo" ? `the compensation of ${step}` : step)];
   const tried = attempt === null || attempt === 0 ? "" : `attempt ${attempt}, `;
   const waits = waitingFor === null ? "" : `, waits for ${waitingFor}`;
   const ago = since === null ? "" : `, ${agoText(since, now)}`;
@@ -99,11 +112,31 @@ function knownInk(known: NonNullable<Explanation["lastAct"]>["known"]): Ink {
 }
 
 function linesOf(cli: Cli, view: RunView, told: Explanation): readonly Line[] {
-  return [...answerLines(cli, told), "", headOf(view), ...factsOf(cli, view), "", ...callTable(cli, told.verdict.calls)];
+  return [
+    ...answerLines(cli, told),
+    "",
+    headOf(view),
+    ...factsOf(cli, view),
+    "",
+    ...callTable(cli, told.verdict.calls),
+  ];
 }
 
 function factsOf({ out }: Cli, view: RunView): readonly Line[] {
-  const { input, output, attributes, parent, replayOf, timers, savepoints, createdAt, endedAt, cause, state, deadlineAt } = view;
+  const {
+    input,
+    output,
+    attributes,
+    parent,
+    replayOf,
+    timers,
+    savepoints,
+    createdAt,
+    endedAt,
+    cause,
+    state,
+    deadlineAt,
+  } = view;
   const facts: readonly (readonly [string, string | null])[] = [
     ["state", state === null ? "it has not begun" : out.value(state)],
     ["cause", cause === null ? null : out.text(cause.message)],
@@ -111,14 +144,19 @@ function factsOf({ out }: Cli, view: RunView): readonly Line[] {
     ["output", output === null ? null : out.value(output)],
     ["attributes", Object.keys(attributes).length === 0 ? null : out.value(attributes)],
     ["parent", parent === null ? null : `${parent.run} (row ${parent.seq})`],
-    ["replay of", replayOf === null ? null : `${replayOf.run} (${replayOf.mode}, by ${replayOf.by}: ${replayOf.reason})`],
+    [
+      "replay of",
+      replayOf === null ? null : `${replayOf.run} (${replayOf.mode}, by ${replayOf.by}: ${replayOf.reason})`,
+    ],
     ["timers", timers.length === 0 ? null : timers.map(({ id, at }) => `${id} at ${timeText(at)}`).join(", ")],
     ["deadline", deadlineAt === null ? null : timeText(deadlineAt)],
     ["savepoints", savepoints.length === 0 ? null : savepoints.join(", ")],
     ["created", timeText(createdAt)],
     ["ended", endedAt === null ? null : timeText(endedAt)],
   ];
-  return facts.flatMap(([name, value]): readonly Line[] => (value === null ? [] : [[ink("dim", `  ${name.padEnd(12)}`), value]]));
+  return facts.flatMap(([name, value]): readonly Line[] =>
+    value === null ? [] : [[ink("dim", `  ${name.padEnd(12)}`), value]],
+  );
 }
 
 /** What is known of every call, and what going on means for it. */

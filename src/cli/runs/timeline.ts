@@ -8,9 +8,14 @@ import { reach } from "./reach.ts";
 export const runsTimeline = command<[id: string], object>({
   name: "runs timeline",
   summary: "Attempts, waits, crashes and hand-overs of a run, drawn on one axis of time",
-  details: "As wide as the terminal (100 columns where there is none). Long waits in which nothing was under way are drawn short, as ⋯.",
+  details:
+    "As wide as the terminal (100 columns where there is none). Long waits in which nothing was under way are drawn short, as ⋯.",
   args: [["<id>", "of the run"]],
-  examples: ["reprise runs timeline order-o-1", "reprise runs timeline order-o-1 --no-color > timeline.txt", "reprise runs timeline order-o-1 --json"],
+  examples: [
+    "reprise runs timeline order-o-1",
+    "reprise runs timeline order-o-1 --no-color > timeline.txt",
+    "reprise runs timeline order-o-1 --json",
+  ],
   kinds: ["Timeline"],
   run: async (cli, _, id) => {
     const run = await reach(cli, id);

@@ -13,7 +13,11 @@ export const runsWatch = command<[id: string], object>({
   details:
     "With --jsonl each change is one document, with --json only the last one is printed. Exit 1 if it ended failed or cancelled; with\n--timeout exit 8 if it goes on. Ctrl-C leaves the run alone.",
   args: [["<id>", "of the run"]],
-  examples: ["reprise runs watch order-o-1", "reprise runs watch order-o-1 --timeout 5m", "reprise runs watch order-o-1 --jsonl | jq -r .data.status"],
+  examples: [
+    "reprise runs watch order-o-1",
+    "reprise runs watch order-o-1 --timeout 5m",
+    "reprise runs watch order-o-1 --jsonl | jq -r .data.status",
+  ],
   kinds: ["Run"],
   run: async (cli, _, id) => {
     const run = await reach(cli, id);

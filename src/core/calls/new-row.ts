@@ -21,7 +21,7 @@ export function addRow(draft: Draft, { step, key, isItem, ...asked }: Asked): nu
   const seq = draft.rows.length + 1;
   const repeat = isItem ? 1 : repeatOf(draft, step, asked.input);
   const earlier = draft.rows.findLast((row) => row.step === step.name);
-  putRow(draft, {
+  const row: Row = {
     ...asked,
     seq,
     kind: step.kind,
@@ -37,10 +37,10 @@ export function addRow(draft: Draft, { step, key, isItem, ...asked }: Asked): nu
     undo: null,
     approval: null,
     child: null,
-    ...(repeat === 1 ? {} : { repeat }),
     dueBy: dueBy(draft, step),
     reference: null,
-  });
+  };
+  putRow(draft, repeat === 1 ? row : { ...row, repeat });
   draft.record.rows = seq;
   return seq;
 }

@@ -86,7 +86,9 @@ export function interrupt(draft: Draft, place: Place, ownerDied: boolean, messag
   note(draft, { what: "interrupted", seq: place.seq });
   const call = callAt(draft, place);
   const attempt = call.attempt - 1;
-  const interruptions = call.interruptions + (ownerDied ? 1 : 0);
+  // What is said to another run calls nobody's code, so it is not what kills workers; and it is said until it is heard.
+  const counts = ownerDied && rowAt(draft, place.seq).kind !== "child";
+  const interruptions = call.interruptions + (counts ? 1 : 0);
   patchCall(draft, place, {
     attempt,
     interruptions,

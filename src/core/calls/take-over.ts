@@ -39,7 +39,7 @@ function markSent(draft: Draft, { seq, send, sentAt, deadline }: PermitState): v
 export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   const died = takenFrom?.died ?? false;
   const left = placesLeft(draft);
-  if (died && left.length === 0) countDeath(draft);
+  if (died && isUnexplained(draft, left)) countDeath(draft);
   for (const place of left) interrupt(draft, place, died);
   for (const permit of permits) if (permit.expired) takeExpired(draft, permit);
   for (const seq of draft.open) takeOverRemote(draft, seq, permits);
@@ -56,6 +56,12 @@ function placesLeft(draft: Draft): readonly { readonly seq: number; readonly sid
 
 function isLeft(call: Call | null): boolean {
   return call?.state === "sent" && call.fence !== null;
+}
+
+/** Was nobody's code called that may have killed the worker? A run that is stopped tells those it has started, whatever comes. */
+function isUnexplained({ rows, record }: Draft, left: readonly { readonly seq: number }[]): boolean {
+  if (left.length === 0) return true;
+  return record.unwind?.leaves !== true && left.every(({ seq }) => rows[seq - 1]?.kind === "child");
 }
 
 function countDeath(draft: Draft): void {

@@ -87,7 +87,8 @@ function failureOf(draft: Draft, place: Place, cause: Cause | null, message: str
 /** It is looked at again; that it was begun is not forgotten, whatever becomes of the row. */
 function wait(draft: Draft, place: Place, ms: number): void {
   const { now } = draft.input;
-  patchCall(draft, place, { attempt: callAt(draft, place).attempt - 1, deadline: now, interruptions: 0 });
+  draft.record.interruptions = 0;
+  patchCall(draft, place, { attempt: callAt(draft, place).attempt - 1, deadline: now });
   planAgain(draft, place, now + ms);
   if (!isWanted(draft, place)) stopPlanned(draft, rowAt(draft, place.seq));
 }

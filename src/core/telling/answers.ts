@@ -5,7 +5,7 @@
 import type { Json } from "../../saga/index.ts";
 import { callOf, type Side } from "../rows.ts";
 import type { Call, Review, Row, RunRecord, WaitingFor } from "../run/index.ts";
-import type { Attempt } from "./explain.ts";
+import type { Attempt } from "./attempts.ts";
 import type { Judged } from "./verdict.ts";
 
 /** The call that a run stands at; `null`s: it stands at none. */

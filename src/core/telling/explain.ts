@@ -4,18 +4,12 @@
  */
 import type { Json } from "../../saga/index.ts";
 import { childInWords } from "../company/child-run.ts";
-import { callOf, waitsForChild } from "../rows.ts";
-import type { Call, Row, RunRecord } from "../run/index.ts";
+import { waitsForChild } from "../rows.ts";
+import type { Row, RunRecord } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 import { type LastAct, lastAct, type StoppedAt, stoppedAt } from "./answers.ts";
-import { type CallVerdict, type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
-
-/** What is known of a call that was sent. */
-export type Known = "happened" | "did not happen" | "may have happened" | "under way";
-
-export interface Attempt extends CallVerdict {
-  readonly known: Known;
-}
+import { type Attempt, attemptOf } from "./attempts.ts";
+import { type Judged, type RunVerdict, verdictOf } from "./verdict.ts";
 
 export interface Explanation {
   /** Where it stopped, or what it is doing. */
@@ -43,33 +37,6 @@ export function explain(judged: Judged): Explanation {
   ];
   const answers = { where, stoppedAt: stoppedAt(judged), attempted, lastAct: lastAct(judged, attempted) };
   return { ...answers, verdict, text: paragraphs.join("\n") };
-}
-
-function attemptOf({ rows }: Judged, verdict: CallVerdict): readonly Attempt[] {
-  // A verdict is about a call of a row that is there.
-  const row = rows[verdict.seq - 1] as Row;
-  const call = callOf(row, verdict.side) as Call;
-  if (call.firstSentRevision === null) return [];
-  return [{ ...verdict, known: waitsForChild(row) ? "under way" : knownOf(verdict) }];
-}
-
-function knownOf({ state, course }: CallVerdict): Known {
-  switch (state) {
-    case "succeeded":
-    case "reused":
-      return "happened";
-    case "not_applied":
-    case "withdrawn":
-    case "claiming":
-      return "did not happen";
-    case "sent":
-    case "offered":
-      return "under way";
-    case "unknown":
-      return "may have happened";
-    case "planned":
-      return course === "call" || course === "wait" ? "did not happen" : "may have happened";
-  }
 }
 
 // ---- in words

@@ -28,7 +28,7 @@ function oneStep() {
 /** A queue that hands over what a test gives it, also to a worker that stops: BullMQ fetches one job ahead. */
 function handedBy() {
   let wanted: ConsumerOptions | null = null;
-  const idle: Consumer = { start: async () => undefined, stop: async () => undefined };
+  const idle: Consumer = { start: async () => undefined, stop: async () => undefined, signs: () => [] };
   return {
     consumers: (options: ConsumerOptions) => {
       wanted = options;

@@ -1,6 +1,7 @@
 /** A whole engine over the memory store and the virtual clock: one store, one queue, any number of workers. */
 import {
   begin,
+  type Canaries,
   type Consumer,
   type ConsumerFactory,
   type ConsumerOptions,
@@ -16,6 +17,7 @@ import {
   type EngineSettings,
   engineWorker,
   type PulsePlace,
+  type Vitals,
   type Worker,
   type WorkerOptions,
 } from "../../../src/engine/index.ts";
@@ -106,6 +108,9 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     readonly letters?: DeadLetters;
     /** Who hands it its wake-ups, if not the queue. */
     readonly consumers?: ConsumerFactory;
+    /** What it says of its process, and what it sends to see whether jobs come through. */
+    readonly vitals?: Vitals;
+    readonly canaries?: Canaries;
   }
 
   function workerOptions(options: Options): WorkerOptions {
@@ -123,9 +128,10 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
   }
 
   function worker(options: Options = {}): Worker {
-    const { letters, consumers = queue.consumers } = options;
+    const { letters, consumers = queue.consumers, vitals, canaries } = options;
     const deadLetters = letters === undefined ? {} : { deadLetters: { letters, sagas: options.serve ?? sagas } };
-    return engineWorker({ ports, consumers, ...deadLetters }, workerOptions(options));
+    const heart = { ...(vitals === undefined ? {} : { vitals }), ...(canaries === undefined ? {} : { canaries }) };
+    return engineWorker({ ports, consumers, ...deadLetters, ...heart }, workerOptions(options));
   }
 
   /** A worker with a pulse, which ends with it. */

@@ -1,0 +1,79 @@
+/** What the admin port of a supervisor answers: that it looks, and what it has seen. */
+import type { Seen } from "../core/index.ts";
+import type { AdminAnswers } from "./admin.ts";
+import { type Gauge, withGauges } from "./gauges.ts";
+
+export interface SupervisorSide {
+  readonly state: "starting" | "ready" | "stopped";
+  readonly lookedMs: number | null;
+  readonly seen: Seen | null;
+  readonly firing: readonly { readonly key: string; readonly severity: string }[];
+}
+
+/** What it has not seen for so long it does not know. */
+const lateMs = 30_000;
+
+export function supervisorAnswers(namespace: string, health: () => SupervisorSide): AdminAnswers {
+  return {
+    started: () => (health().state === "starting" ? "it has not looked yet" : null),
+    // That the store is away is no reason to replace it: it is what it is there to tell.
+    death: () => null,
+    absence: async () => absenceOf(health()),
+    metrics: async () => withGauges(null, gaugesOf(namespace, health())),
+  };
+}
+
+function absenceOf({ state, lookedMs }: SupervisorSide): string | null {
+  if (state === "stopped") return "it has stopped";
+  if (lookedMs === null) return "it has not looked yet";
+  return lookedMs > lateMs ? `it has seen nothing for ${Math.round(lookedMs / 1_000)} s` : null;
+}
+
+function gaugesOf(namespace: string, { seen, lookedMs, firing }: SupervisorSide): readonly Gauge[] {
+  const labels = { reprise_ns: namespace };
+  const age = { labels, value: lookedMs === null ? null : lookedMs / 1_000 };
+  const alerts = firing.map(({ key, severity }) => ({
+    labels: { ...labels, alert: key.split(" ")[0] ?? key, severity, about: key },
+    value: 1,
+  }));
+  return [
+    {
+      name: "reprise_supervisor_look_age_seconds",
+      help: "Seconds since the supervisor last saw the store.",
+      samples: [age],
+    },
+    { name: "reprise_alert", help: "1 for each alert that was told and still holds.", samples: alerts },
+    ...(seen === null ? [] : seenGauges(seen, labels)),
+  ];
+}
+
+function seenGauges({ workers, unserved, servers }: Seen, labels: Readonly<Record<string, string>>): readonly Gauge[] {
+  const states = [...new Set(workers.map(({ state }) => state))];
+  const memory = (of: (server: Seen["servers"][number]) => number) =>
+    servers.map((server) => ({ labels: { ...labels, server: server.address }, value: of(server) }));
+  return [
+    {
+      name: "reprise_workers",
+      help: "Workers by state, as the supervisor sees them.",
+      samples: states.map((state) => ({
+        labels: { ...labels, state },
+        value: workers.filter((worker) => worker.state === state).length,
+      })),
+    },
+    {
+      name: "reprise_unserved_structures",
+      help: "1 for each structure with open runs that no living worker drives.",
+      samples: unserved.map((structure) => ({ labels: { ...labels, structure }, value: 1 })),
+    },
+    {
+      name: "reprise_redis_memory_used_bytes",
+      help: "Memory in use by Redis.",
+      samples: memory(({ usedBytes }) => usedBytes),
+    },
+    {
+      name: "reprise_redis_memory_max_bytes",
+      help: "maxmemory of Redis; 0: no limit.",
+      samples: memory(({ maxBytes }) => maxBytes),
+    },
+  ];
+}

@@ -1,0 +1,50 @@
+/** Heartbeats in memory: the counterpart of `lua/beat.lua` and `lua/ask_to_drain.lua`. */
+import {
+  type BeatAnswer,
+  type DrainCommand,
+  type DrainRequest,
+  type Drains,
+  type Heartbeat,
+  heartbeatKeptMs,
+  type KeptHeartbeat,
+} from "../../core/index.ts";
+
+export class KeptHeartbeats {
+  readonly #beats = new Map<string, KeptHeartbeat>();
+  readonly #drains = new Map<string, DrainRequest>();
+  #supervisedAt = Number.NEGATIVE_INFINITY;
+
+  beat(heartbeat: Heartbeat, now: number): BeatAnswer {
+    this.#forgetOld(now);
+    this.#beats.set(heartbeat.id, { ...structuredClone(heartbeat), at: now });
+    if (heartbeat.role === "supervisor") this.#supervisedAt = now;
+    const supervisedAt = now - this.#supervisedAt < heartbeatKeptMs ? this.#supervisedAt : null;
+    return { drain: this.#drains.get(heartbeat.id) ?? null, supervisedAt };
+  }
+
+  all(now: number): { readonly heartbeats: readonly KeptHeartbeat[]; readonly drains: Drains } {
+    this.#forgetOld(now);
+    const heartbeats = [...this.#beats.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return { heartbeats, drains: Object.fromEntries(this.#drains) };
+  }
+
+  askToDrain(
+    { worker, by, reason }: DrainCommand,
+    now: number,
+  ): { readonly answer: "OK" | "ABSENT"; readonly drain: DrainRequest | null } {
+    this.#forgetOld(now);
+    if (!this.#beats.has(worker)) return { answer: "ABSENT", drain: null };
+    const drain = this.#drains.get(worker) ?? { by, reason, at: now };
+    this.#drains.set(worker, drain);
+    return { answer: "OK", drain };
+  }
+
+  forget(id: string): void {
+    this.#beats.delete(id);
+    this.#drains.delete(id);
+  }
+
+  #forgetOld(now: number): void {
+    for (const { id, at } of this.#beats.values()) if (now - at >= heartbeatKeptMs) this.forget(id);
+  }
+}

@@ -1,0 +1,74 @@
+/** Heartbeats: a key for each incarnation, that expires; all of them in the first shard, where schedules are. */
+import type { DrainCommand, DrainRequest, Heartbeat, Heartbeats, KeptHeartbeat } from "../../core/index.ts";
+import { heartbeatKeptMs } from "../../core/index.ts";
+import { now } from "./reads.ts";
+import type { Wire } from "./wire.ts";
+
+type Answer<Method extends keyof Heartbeats> = ReturnType<Heartbeats[Method]>;
+
+export async function beat(wire: Wire, heartbeat: Heartbeat): Answer<"beat"> {
+  const { id, role } = heartbeat;
+  const { beatOf, drainOf, heard, supervised } = namesIn(wire);
+  const keys = [wire.shard(0).clock, beatOf(id), drainOf(id), heard, supervised];
+  const args = [id, JSON.stringify(heartbeat), role === "supervisor" ? "1" : ""];
+  const [drain, at, time] = await wire.run<readonly [string, string, number]>("beat", keys, args);
+  return { drain: readDrain(drain), supervisedAt: at === "" ? null : Number(at), now: time };
+}
+
+export async function heartbeats(wire: Wire): Answer<"heartbeats"> {
+  const { beatOf, drainOf, heard } = namesIn(wire);
+  const time = await now(wire);
+  const listed = await wire.ask("heartbeats", () =>
+    wire.client.zrangebyscore(heard, `(${time - heartbeatKeptMs}`, "+inf", "WITHSCORES"),
+  );
+  const ids = listed.filter((_, at) => at % 2 === 0);
+  if (ids.length === 0) return { heartbeats: [], drains: {}, now: time };
+  const texts = await wire.ask("heartbeats", () => wire.client.mget([...ids.map(beatOf), ...ids.map(drainOf)]));
+  const kept = ids.flatMap((_, at) => readHeartbeat(texts[at] ?? null, Number(listed[2 * at + 1])));
+  const drains = ids.flatMap((id, at) => {
+    const drain = readDrain(texts[ids.length + at] ?? "");
+    return drain === null ? [] : [[id, drain] as const];
+  });
+  return { heartbeats: kept.sort((a, b) => (a.id < b.id ? -1 : 1)), drains: Object.fromEntries(drains), now: time };
+}
+
+export async function askToDrain(wire: Wire, { worker, by, reason }: DrainCommand): Answer<"askToDrain"> {
+  const { beatOf, drainOf } = namesIn(wire);
+  const keys = [wire.shard(0).clock, beatOf(worker), drainOf(worker)];
+  const args = [JSON.stringify({ by, reason })];
+  const [answer, drain, time] = await wire.run<readonly ["OK" | "ABSENT", string, number]>("ask_to_drain", keys, args);
+  return { answer, drain: readDrain(drain), now: time };
+}
+
+/** Who says goodbye is not to be seen any more. */
+export async function forgetHeartbeat(wire: Wire, id: string): Promise<void> {
+  const { beatOf, drainOf, heard } = namesIn(wire);
+  await wire.ask("goodbye", () => Promise.all([wire.client.zrem(heard, id), wire.client.del(beatOf(id), drainOf(id))]));
+}
+
+function namesIn(wire: Wire) {
+  const { prefix } = wire.shard(0);
+  return {
+    beatOf: (id: string) => `${prefix}heartbeat:${id}`,
+    drainOf: (id: string) => `${prefix}drain:${id}`,
+    heard: `${prefix}heard`,
+    supervised: `${prefix}supervised`,
+  };
+}
+
+/** What lies there was put there by `beat`, perhaps of another version: what cannot be read is not shown. */
+function readHeartbeat(text: string | null, at: number): readonly KeptHeartbeat[] {
+  if (text === null) return [];
+  try {
+    return [{ ...(JSON.parse(text) as Heartbeat), at }];
+  } catch {
+    return [];
+  }
+}
+
+/** What lies there was put there by `askToDrain`. */
+function readDrain(text: string): DrainRequest | null {
+  if (text === "") return null;
+  const space = text.indexOf(" ");
+  return { ...(JSON.parse(text.slice(space + 1)) as Omit<DrainRequest, "at">), at: Number(text.slice(0, space)) };
+}

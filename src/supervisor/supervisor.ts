@@ -1,0 +1,132 @@
+/**
+ * Watches over a namespace from outside of its workers: looks every few seconds, tells alerts, and says that it is there. Owns when
+ * it looks and whom it tells; what is an alert is core's (`core/fleet/watch.ts`). Invariants: S1 one look at a time; one that fails
+ * is an observation too. S2 it changes nothing but its own heartbeat.
+ */
+import {
+  type Alert,
+  beatMs,
+  type Clock,
+  firingIn,
+  type Heartbeat,
+  nothingSeen,
+  type Seen,
+  type Thresholds,
+  type WatchState,
+  watch,
+} from "../core/index.ts";
+
+export interface SupervisorPorts {
+  readonly clock: Clock;
+  /** Rejects where the store is away. */
+  look(): Promise<Seen>;
+  beat(heartbeat: Heartbeat): Promise<unknown>;
+  /** Must not throw or wait. */
+  tell(alert: Alert): void;
+  trouble(where: string, error: unknown): void;
+}
+
+export interface SupervisorOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly everyMs: number;
+  readonly thresholds: Thresholds;
+}
+
+/** What a supervisor has seen last. */
+export interface SupervisorHealth {
+  readonly state: "starting" | "ready" | "stopped";
+  /** How long ago its last look was answered; `null`: none was. */
+  readonly lookedMs: number | null;
+  readonly seen: Seen | null;
+  readonly firing: readonly { readonly key: string; readonly severity: Alert["severity"] }[];
+}
+
+export class Watchman {
+  readonly #ports: SupervisorPorts;
+  readonly #options: SupervisorOptions;
+  readonly #startedAt: number;
+  #state: WatchState = nothingSeen;
+  #seen: Seen | null = null;
+  #lookedAt: number | null = null;
+  #cancel: () => void = () => undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(ports: SupervisorPorts, options: SupervisorOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#startedAt = ports.clock.monotonicMs();
+  }
+
+  start(): void {
+    this.#looking = this.#round();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    await this.#looking;
+  }
+
+  health(): SupervisorHealth {
+    const looked = this.#lookedAt;
+    return {
+      state: this.#stopped ? "stopped" : looked === null ? "starting" : "ready",
+      lookedMs: looked === null ? null : this.#ports.clock.monotonicMs() - looked,
+      seen: this.#seen,
+      firing: firingIn(this.#state),
+    };
+  }
+
+  async #round(): Promise<void> {
+    const { clock } = this.#ports;
+    await this.#beat();
+    this.#seen = await this.#look();
+    const at = clock.monotonicMs();
+    if (this.#seen !== null) this.#lookedAt = at;
+    const { state, alerts } = watch(this.#state, { at, seen: this.#seen }, this.#options.thresholds);
+    this.#state = state;
+    for (const alert of alerts) this.#ports.tell(alert);
+    if (this.#stopped) return;
+    this.#cancel = clock.after(Math.min(this.#options.everyMs, beatMs), () => this.start());
+  }
+
+  async #look(): Promise<Seen | null> {
+    try {
+      return await this.#ports.look();
+    } catch (error) {
+      this.#ports.trouble("look", error);
+      return null;
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { id, name, host, pid, version } = this.#options;
+    const upMs = Math.round(this.#ports.clock.monotonicMs() - this.#startedAt);
+    const nothing = {
+      pools: [],
+      queues: [],
+      sagas: [],
+      runs: [],
+      slots: { busy: 0, total: 0 },
+      idleMs: null,
+      stuckMs: 0,
+    };
+    const own = {
+      role: "supervisor",
+      state: "ready",
+      lagMs: 0,
+      rssBytes: process.memoryUsage.rss(),
+      storeMs: null,
+    } as const;
+    try {
+      await this.#ports.beat({ id, name, host, pid, version, upMs, ...own, ...nothing });
+    } catch (error) {
+      this.#ports.trouble("heartbeat", error);
+    }
+  }
+}

@@ -1,0 +1,377 @@
+/**
+ * The command line on a real Redis with a real worker, as an operator uses it: what it says, how it ends, and what the world saw. The
+ * documents are held to their shapes (`__snapshots__/cli.test.ts.snap`): those are public.
+ */
+import { resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { asking, order, sagas } from "../fixtures/cli/sagas.ts";
+import { type CliOptions, cli, startCli, type Told } from "../support/cli.ts";
+import { effectsOf, type Top, top, until } from "./top.ts";
+
+const config = resolve(import.meta.dirname, "../fixtures/cli/reprise.config.mjs");
+const input = { id: "o-1", cents: 700 };
+
+beforeEach(() => void vi.stubEnv("REPRISE_SHARDS", String(inject("shards"))));
+afterEach(() => void vi.unstubAllEnvs());
+
+/** The command line of a scene. */
+function commandLine({ namespace }: Top) {
+  const where = ["--redis", inject("redisUrl"), "--namespace", namespace, "--config", config, "--by", "ann"];
+  const start = (argv: readonly string[], options?: CliOptions) => startCli([...argv, ...where], options);
+  const run = (...argv: readonly string[]): Promise<Told> => cli([...argv, ...where]);
+  /** Must end so; answers its document. */
+  const json = async (code: number, ...argv: readonly string[]) => {
+    const told = await run(...argv, "--json");
+    expect([told.code, told.stderr]).toEqual([code, expect.anything()]);
+    return JSON.parse(told.stdout);
+  };
+  return { start, run, json };
+}
+
+/** A document with every value replaced by what it is: its shape. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (value === null || typeof value !== "object") return value === null ? "null" : typeof value;
+  const { input: _, output: __, evidence: ___, ...rest } = value as Readonly<Record<string, unknown>>;
+  const given = Object.keys(value).filter((key) => !(key in rest));
+  return Object.fromEntries([
+    ...Object.entries(rest).map(([key, part]) => [key, shapeOf(part)]),
+    ...given.map((key) => [key, "json"]),
+  ]);
+}
+
+async function waiting({ client }: Top, id: string) {
+  const run = await client.start(order, input, { id });
+  await until(async () => (await run.get()).waitingFor === "event");
+  return run;
+}
+
+/** Parked: the mail may be out, and nobody can be asked. */
+async function parked(scene: Top, id = "r1") {
+  scene.world.fault({ service: "mail", action: "send", kind: "reset-after-apply", times: 1 });
+  const run = await waiting(scene, id);
+  await run.signal("GO", {});
+  await until(async () => (await run.get()).status === "needs_review");
+  return run;
+}
+
+describe("an order from its start to its end", () => {
+  test("is started, listed, shown, signalled, waited for, drawn and told, by commands alone", async () => {
+    const scene = top(sagas);
+    const { run, json, start } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+
+    const started = await json(0, "runs", "start", "order", "-i", JSON.stringify(input), "--id", "r1");
+    expect(started).toMatchObject({ apiVersion: "v1", kind: "Run", data: { id: "r1", saga: "order" } });
+    expect(shapeOf(started)).toMatchSnapshot("Run");
+    expect(await json(0, "runs", "start", "order", "-i", JSON.stringify(input), "--id", "r1")).toMatchObject({
+      data: { id: "r1" },
+    });
+    const other = await run("runs", "start", "order", "-i", '{"id":"o-2","cents":1}', "--id", "r1");
+    expect([other.code, other.stderr]).toEqual([5, expect.stringContaining("RUN_CONFLICT")]);
+    await until(async () => (await scene.client.run("r1").get()).waitingFor === "event");
+
+    const listed = await json(
+      0,
+      "runs",
+      "list",
+      "--status",
+      "waiting",
+      "--saga",
+      "order",
+      "--tag",
+      "owner=o-1",
+      "--since",
+      "1h",
+    );
+    expect(listed).toMatchObject({
+      kind: "RunList",
+      data: [{ id: "r1", status: "waiting", attributes: { owner: "o-1" } }],
+      nextCursor: null,
+    });
+    expect(shapeOf(listed)).toMatchSnapshot("RunList");
+    for (const none of [
+      ["--tag", "owner=x"],
+      ["--since", "0s"],
+      ["--step", "mail"],
+      ["--saga", "asking"],
+    ]) {
+      expect((await json(0, "runs", "list", ...none)).data).toEqual([]);
+    }
+    expect((await run("runs", "list", "-o", "id")).stdout).toBe("r1\n");
+
+    const text = (await run("runs", "show", "r1")).stdout.split("\n");
+    expect(text.slice(0, 3)).toEqual([
+      expect.stringMatching(/^Stopped at +waiting, waits for event/),
+      expect.stringMatching(/^Last external act +charge .*: ✓ happened +t[0-9a-f]+\/default\/r1\/charge\/1$/),
+      expect.stringMatching(/^Safe now +✓ it can go on \(RESUME_SAFE\)/),
+    ]);
+    expect(shapeOf(await json(0, "runs", "show", "r1"))).toMatchSnapshot("Run, as shown");
+
+    expect(await json(0, "runs", "signal", "r1", "GO", "--dry-run")).toMatchObject({ data: { answer: "would" } });
+    const watched = start(["runs", "watch", "r1", "--jsonl"]);
+    await until(() => watched.stdout().includes('"status":"waiting"'));
+    const signalled = await json(0, "runs", "signal", "r1", "GO", "-i", '{"note":"now"}', "--id", "e1");
+    expect(shapeOf(signalled)).toMatchSnapshot("Signal");
+    const { code, stdout } = await watched.told;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({
+      kind: "Run",
+      data: { status: "completed" },
+    });
+
+    const gantt = (await run("runs", "timeline", "r1", "--no-color")).stdout;
+    expect(gantt).toMatch(/1 charge +.*█.* ✓ /);
+    expect(gantt).toMatch(/2 mail +.*█.* ✓ /);
+    expect(gantt).toContain("▸ event GO");
+    expect(shapeOf(await json(0, "runs", "timeline", "r1"))).toMatchSnapshot("Timeline");
+
+    const history = await json(0, "runs", "history", "r1");
+    expect(shapeOf(history.data[0])).toMatchSnapshot("LogEntry");
+    const last = history.data.length;
+    const difference = await json(0, "runs", "history", "r1", "--diff", `1..${last}`);
+    expect(difference.data).toMatchObject({ problem: null, from: { state: null }, to: { status: "completed" } });
+    expect(shapeOf(difference)).toMatchSnapshot("RunDifference");
+    expect((await run("runs", "history", "r1", "--diff", `1..${last}`)).stdout).toContain('- "running"');
+    expect((await run("runs", "history", "r1", "--diff", "1..99")).code).toBe(2);
+    expect((await run("runs", "logs", "r1", "-f")).stdout.split("\n")).toHaveLength(last + 1);
+    const bundle = JSON.parse((await run("runs", "bundle", "r1")).stdout);
+    expect(bundle).toMatchObject({ kind: "reprise.run", run: { id: "r1" }, log: { length: last } });
+    const file = await json(0, "runs", "bundle", "r1", "--to", "r1.json", "--dry-run");
+    expect(shapeOf(file)).toMatchSnapshot("BundleFile");
+    expect(effectsOf(scene.world)).toEqual(["payments.charge", "mail.send"]);
+  });
+
+  test("is waited for with an exit code for how it ends, and left alone by Ctrl-C and by a time-out", async () => {
+    const scene = top(sagas);
+    const { start, run } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    const argv = ["runs", "start", "order", "-i", JSON.stringify(input), "--wait"];
+    const late = await run(...argv, "--id", "r0", "--timeout", "100ms", "--json");
+    expect([late.code, JSON.parse(late.stderr.trimEnd().split("\n").at(-1) ?? "")]).toMatchObject([
+      8,
+      { error: { code: "RESULT_TIMEOUT" } },
+    ]);
+
+    const ctrlC = new AbortController();
+    const waited = start([...argv, "--id", "r1"], { signal: ctrlC.signal });
+    await until(
+      async () =>
+        (
+          await scene.client
+            .run("r1")
+            .get()
+            .catch(() => null)
+        )?.waitingFor === "event",
+    );
+    ctrlC.abort();
+    const { code, stderr } = await waited.told;
+    expect([code, stderr]).toEqual([
+      130,
+      expect.stringContaining("The run goes on. Look at it again: reprise runs watch r1"),
+    ]);
+    expect((await scene.client.run("r1").get()).status).toBe("waiting");
+
+    const failing = start(["runs", "watch", "r1"]);
+    await scene.client.run("r1").cancel({ by: "bob", reason: "no" });
+    expect((await failing.told).code).toBe(1);
+  });
+});
+
+describe("asking things of runs", () => {
+  test("a cancel undoes, of many after a dry run and with their number; what does not fit is skipped and said", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    for (const id of ["r1", "r2", "r3"]) await waiting(scene, id);
+    const filter = ["runs", "cancel", "--saga", "order", "--status", "waiting"];
+    expect(await json(0, ...filter, "--dry-run")).toMatchObject({
+      kind: "ActList",
+      data: Array(3).fill({ result: "would" }),
+    });
+    const unasked = await run(...filter);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("there is nobody to ask: give --yes")]);
+    expect((await run(...filter, "--yes")).stderr).toContain("give --reason");
+    expect((await run(...filter, "--expect", "2", "--reason", "x")).stderr).toContain("3 runs would be concerned");
+    const done = await json(0, ...filter, "--yes", "--reason", "wrong price");
+    expect(done.data.map(({ run: id, result }: { run: string; result: string }) => `${id} ${result}`).sort()).toEqual([
+      "r1 done",
+      "r2 done",
+      "r3 done",
+    ]);
+    expect(shapeOf(done)).toMatchSnapshot("ActList");
+    await until(async () => (await scene.client.list({ status: "cancelled" })).runs.length === 3);
+    expect(effectsOf(scene.world).filter((effect) => effect === "payments.refund")).toHaveLength(3);
+    expect(await json(0, "runs", "cancel", "r1", "--reason", "again")).toMatchObject({
+      data: [{ note: expect.stringContaining("of ann is recorded") }],
+    });
+    const over = await run("runs", "pause", "r1", "--reason", "again");
+    expect([over.code, over.stderr]).toEqual([5, expect.stringContaining("RUN_ENDED")]);
+    await waiting(scene, "r4");
+    const mixed = await json(10, "runs", "pause", "r1", "r4", "--yes", "--reason", "both");
+    expect(mixed.data).toMatchObject([
+      { run: "r1", result: "failed" },
+      { run: "r4", result: "done" },
+    ]);
+    expect((await run("runs", "cancel", "r1", "--status", "waiting")).code).toBe(2);
+    expect((await run("runs", "show", "nobody")).code).toBe(3);
+  });
+
+  test("of more than 20 nothing is done before their number was said", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.client.startMany(
+      order,
+      Array.from({ length: 21 }, (_, at) => ({ id: `r${at}`, input })),
+    );
+    const cancel = ["runs", "cancel", "--saga", "order", "--reason", "all of them"];
+    const asked = await run(...cancel, "--yes");
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("give --expect 21")]);
+    expect((await json(0, ...cancel, "--expect", "21")).data).toHaveLength(21);
+  });
+
+  test("a pause holds it, a resume lets it go on, a kill is asked twice and undoes nothing", async () => {
+    const scene = top(sagas);
+    const { run } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    const handle = await waiting(scene, "r1");
+    expect((await run("runs", "pause", "r1", "--reason", "look")).code).toBe(0);
+    await until(async () => (await handle.get()).status === "paused");
+    expect((await run("runs", "resume", "r1", "--reason", "looked")).code).toBe(0);
+    await until(async () => (await handle.get()).status === "waiting");
+    const kill = ["runs", "kill", "r1", "--reason", "enough"];
+    expect((await run(...kill)).stderr).toContain("give --yes");
+    expect((await run(...kill, "--yes")).stderr).toContain("give --really r1");
+    expect((await run(...kill, "--yes", "--really", "r2")).code).toBe(2);
+    expect((await run(...kill, "--yes", "--really", "r1")).code).toBe(0);
+    await until(async () => (await handle.get()).status === "cancelled");
+    expect(effectsOf(scene.world)).toEqual(["payments.charge"]);
+  });
+});
+
+describe("a parked run", () => {
+  test("is found, grouped, shown, and its effect resolved by what somebody has seen", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    const handle = await parked(scene);
+    const letters = await json(0, "dlq", "list");
+    expect(letters.data).toMatchObject([{ id: "r1", reason: "unknown_outcome", step: "mail" }]);
+    expect(shapeOf(letters)).toMatchSnapshot("DeadLetterList");
+    const groups = await json(0, "dlq", "groups");
+    expect(groups.data).toMatchObject([
+      { saga: "order", step: "mail", reason: "unknown_outcome", count: 1, examples: [{ id: "r1" }] },
+    ]);
+    expect(shapeOf(groups)).toMatchSnapshot("DeadLetterGroupList");
+    const shown = (await run("dlq", "show", "r1")).stdout;
+    expect(shown).toMatch(/^Stopped at +mail \(attempt 1, needs_review/);
+    expect(shown).toContain("? may have happened");
+    expect(shown).toMatch(/Safe now +✗ nothing is repeated before a person has decided \(HUMAN_REQUIRED\)/);
+    expect(shown).toContain("reprise effects resolve r1#2 --as happened|absent --evidence ...");
+    expect(shapeOf(await json(0, "dlq", "show", "r1"))).toMatchSnapshot("DeadLetter");
+
+    const effects = await json(0, "effects", "list", "--state", "unknown");
+    expect(effects.data).toMatchObject([{ run: "r1", step: "mail", state: "unknown", effect: "once" }]);
+    expect(shapeOf(effects)).toMatchSnapshot("EffectList");
+    const { operationId } = effects.data[0];
+    expect(shapeOf(await json(0, "effects", "show", operationId))).toMatchSnapshot("Effect");
+    const refused = await run("effects", "probe", "r1#2");
+    expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining("VERB_REFUSED")]);
+    const about = await run("effects", "resolve", "r1#1", "--as", "absent", "--evidence", "x", "--yes");
+    expect([about.code, about.stderr]).toEqual([5, expect.stringContaining("parked for something else")]);
+    const resolve = ["effects", "resolve", "r1#2", "--as", "happened", "--evidence", "the outbox", "--ref", "m-1"];
+    expect((await run(...resolve, "--yes")).code).toBe(2); // what it would have returned does not fit
+    expect(await json(0, ...resolve, "--result", '{"messageId":"m-1"}', "--dry-run")).toMatchObject({
+      data: { result: "would" },
+    });
+    const resolved = await json(0, ...resolve, "--result", '{"messageId":"m-1"}', "--yes");
+    expect(shapeOf(resolved)).toMatchSnapshot("EffectAct");
+    expect(await handle.result({ timeout: "10s", through: "review" })).toEqual({ messageId: "m-1" });
+    expect(effectsOf(scene.world)).toEqual(["payments.charge", "mail.send"]);
+    expect((await run("dlq", "show", "r1")).code).toBe(5);
+  });
+
+  test("is replayed by a plan alone, which is refused where it is not safe; or given up", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    await parked(scene);
+    const plan = await json(7, "replay", "plan", "r1");
+    expect(plan).toMatchObject({ kind: "ReplayPlan", data: { run: "r1", safe: false } });
+    expect(shapeOf(plan)).toMatchSnapshot("ReplayPlan");
+    const refused = await run("replay", "run", plan.data.id, "--reason", "go");
+    expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining("PLAN_REFUSED")]);
+    const batch = await json(7, "replay", "plan", "--saga", "order", "--why", "unknown_outcome");
+    expect(batch).toMatchObject({ kind: "Batch", data: { items: [{ run: "r1" }] } });
+    expect(shapeOf(batch)).toMatchSnapshot("Batch");
+    const left = await json(10, "replay", "run", batch.data.id, "--only-safe", "--reason", "go", "--yes");
+    expect(left).toMatchObject({ kind: "BatchReport", data: { results: [{ result: "skipped" }] } });
+    expect(shapeOf(left)).toMatchSnapshot("BatchReport");
+    const anew = await json(7, "replay", "plan", "r1", "--as-new", "--new-id", "r2");
+    const replayed = await json(
+      0,
+      "replay",
+      "run",
+      anew.data.id,
+      "--reason",
+      "once more",
+      "--override",
+      "the mail may go twice",
+    );
+    expect(replayed).toMatchObject({ kind: "Replayed", data: { run: "r2", mode: "new_run" } });
+    expect(shapeOf(replayed)).toMatchSnapshot("Replayed");
+    expect((await run("replay", "run", "nothing", "--reason", "x")).code).toBe(3);
+    expect((await run("dlq", "discard", "r1", "--reason", "by hand")).stderr).toContain("give --yes");
+    expect((await run("dlq", "discard", "r1", "--reason", "by hand", "--yes")).code).toBe(0);
+    await until(async () => (await scene.client.run("r1").get()).status === "failed");
+  });
+});
+
+describe("what people are asked", () => {
+  test("is listed, shown, answered; only what was looked at is approved, and only by who may", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.worker();
+    const handle = await scene.client.start(asking, input, { id: "a1" });
+    await until(async () => (await handle.approvals()).length === 1);
+    const listed = await json(0, "approvals", "list", "--role", "finance");
+    expect(listed.data).toMatchObject([{ run: "a1", question: "Charge it?", roles: ["finance"] }]);
+    expect(shapeOf(listed)).toMatchSnapshot("ApprovalList");
+    expect((await run("approvals", "list", "-o", "id")).stdout).toBe("a1#1.1\n");
+    const { shown } = (await json(0, "approvals", "show", "a1")).data;
+
+    expect((await run("approve", "a1")).stderr).toContain(`give --shown ${shown}, or --yes`);
+    expect((await run("approve", "a1", "--shown", "other", "--role", "finance")).code).toBe(5);
+    expect((await run("approve", "a1", "--yes")).code).toBe(4);
+    expect((await run("respond", "a1", "Why?", "--role", "finance", "--yes")).code).toBe(0);
+    const edit = [
+      "approve",
+      "a1#1.1",
+      "--role",
+      "finance",
+      "--shown",
+      shown,
+      "--edit",
+      '{"id":"o-1","cents":500}',
+      "--reason",
+      "less",
+    ];
+    expect(await json(0, ...edit, "--dry-run")).toMatchObject({ data: { is: "would" } });
+    const decided = await json(0, ...edit);
+    expect(decided.data).toMatchObject({
+      word: "approve",
+      by: "ann",
+      is: "accepted",
+      changes: [{ path: "cents", before: 700, after: 500 }],
+    });
+    expect(shapeOf(decided)).toMatchSnapshot("Decision");
+    await handle.result({ timeout: "10s" });
+    expect((await run("approve", "a1", "--yes", "--role", "finance")).code).toBe(5);
+
+    await scene.client.start(asking, input, { id: "a2" });
+    await until(async () => (await scene.client.run("a2").approvals()).length === 1);
+    expect((await run("reject", "a2", "--yes", "--role", "finance", "--reason", "no")).code).toBe(0);
+    await until(async () => (await scene.client.run("a2").get()).status === "failed");
+    expect(effectsOf(scene.world)).toEqual(["payments.charge"]);
+  });
+});

@@ -1,0 +1,281 @@
+/** What logs, metrics and spans promise by themselves, without a worker. */
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, expectTypeOf, test } from "vitest";
+import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../src/core/index.ts";
+import type { RunRecord } from "../../src/core/run/index.ts";
+import { catalogue, catalogueTable } from "../../src/telemetry/catalogue.ts";
+import { Gauges } from "../../src/telemetry/gauges.ts";
+import { combineFacts, createTelemetry, type TelemetryOptions } from "../../src/telemetry/index.ts";
+import { Metrics } from "../../src/telemetry/metrics.ts";
+import type { Otel } from "../../src/telemetry/otel.ts";
+import { parseTraceparent, placeOf, traceparentOf } from "../../src/telemetry/traceparent.ts";
+import { aCall, aLogEntry, aRecord, aRow } from "../support/records.ts";
+import { followSpans, type TestSpan } from "../support/spans.ts";
+
+const namespace = "shop";
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+function telemetryOf(options: TelemetryOptions) {
+  const telemetry = createTelemetry(options);
+  closing.push(() => telemetry.close());
+  return { telemetry, placed: telemetry.at({ namespace, sagas: [] }) };
+}
+
+function committed(patch: Partial<CommittedFact> & { readonly record: RunRecord }): CommittedFact {
+  const { record } = patch;
+  const run = { tenant: record.tenant, id: record.id };
+  const before = {
+    record: aRecord({ ...record, status: "running", endedAt: null, review: null }),
+    rows: patch.rows ?? [],
+  };
+  return { fact: "committed", run, rows: [], entry: aLogEntry(2), before, ms: 3, ...patch };
+}
+
+describe("facts", () => {
+  test("one listener that throws takes nothing from the others", () => {
+    const heard: string[] = [];
+    const listen = (name: string) => ({ emit: ({ fact }: Fact) => void heard.push(`${name} ${fact}`) });
+    const broken = {
+      emit: () => {
+        throw new Error("full disk");
+      },
+    };
+    combineFacts(listen("a"), null, broken, undefined, listen("b")).emit({ fact: "trouble", where: "w", message: "m" });
+    expect(heard).toEqual(["a trouble", "b trouble"]);
+  });
+});
+
+describe("logs", () => {
+  test("a readable line is for a terminal, and obeys nobody's control characters", () => {
+    const lines: string[] = [];
+    const { placed } = telemetryOf({ logs: { readable: true, write: (line) => lines.push(line) } });
+    placed.facts.emit({ fact: "trouble", where: "queue", message: "it said \u001b[31mred" });
+    expect(lines).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3} warn {2}it said {2}\[31mred {2}where=queue\n$/),
+    ]);
+  });
+
+  test("levels hold, and a step cannot pass itself off as another run", () => {
+    const lines: string[] = [];
+    const { placed } = telemetryOf({ logs: { level: "warn", write: (line) => lines.push(line) } });
+    const run = { id: "r1", tenant: "t", saga: "order", version: 2 };
+    const trace = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+    const line = { facts: { run: "other", n: 1n }, run, step: "pay", operationId: "op", trace } as const;
+    placed.log?.({ ...line, level: "info", message: "quiet" });
+    placed.log?.({ ...line, level: "warn", message: "password=hunter2", facts: { run: "other", secret: "hunter2" } });
+    placed.facts.emit(committed({ record: aRecord({ status: "needs_review" }) }));
+    const [told, ...others] = lines.map((each) => JSON.parse(each));
+    expect(others).toEqual([]);
+    expect(told).toMatchObject({ run: "r1", saga: "order@2", msg: "password=[redacted]", secret: "[redacted]" });
+    expect(told.traceId).toBe("a".repeat(32));
+  });
+});
+
+describe("metrics", () => {
+  test("the catalogue and its page are the same", () => {
+    const page = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+    const rows = (text: string) => text.split("\n").filter((line) => /^\| (name|`reprise_)/.test(line));
+    const cells = (line: string) => line.split("|").map((cell) => cell.trim());
+    expect(rows(page).map(cells)).toEqual(rows(catalogueTable()).map(cells));
+  });
+
+  test("every name is in the text from the start, or comes with its first value", async () => {
+    const text = await new Metrics({}).registry.metrics();
+    for (const name of Object.keys(catalogue)) expect(text).toContain(`# HELP ${name.replace(/_total$/, "")}`);
+  });
+
+  test("no label grows without bound", async () => {
+    const { telemetry, placed } = telemetryOf({ metrics: { tenants: 2 } });
+    for (let n = 0; n < 1_200; n += 1) {
+      const record = aRecord({ tenant: `t${n}`, saga: `s${n}` });
+      const run = { tenant: record.tenant, id: record.id };
+      placed.facts.emit({ fact: "created", run, record, entry: aLogEntry(1) });
+    }
+    const lines = (await telemetry.metricsText()).split("\n");
+    const of = (name: string) => lines.filter((line) => line.startsWith(`${name}{`));
+    expect(of("reprise_runs_started_total")).toHaveLength(501);
+    expect(of("reprise_tenant_runs_started_total")).toEqual([
+      expect.stringContaining('tenant="t0"'),
+      expect.stringContaining('tenant="t1"'),
+      'reprise_tenant_runs_started_total{tenant="other",reprise_ns="shop"} 1198',
+    ]);
+  });
+
+  test("a crash is counted with how long it took, how it ended, and what was not made again", async () => {
+    const { telemetry, placed } = telemetryOf({ metrics: true });
+    const at = 1_767_225_600_000;
+    const error = { kind: "interrupted", code: null, message: "", attempts: 0 } as const;
+    const cut = aRow(1, { state: "sent", sentAt: at, error });
+    const record = aRecord({ rows: 3, open: [1] });
+    const entry = aLogEntry(2, { at: at + 4_000, taken: [{ what: "interrupted", seq: 1 }] });
+    placed.facts.emit(committed({ record, rows: [cut], entry }));
+    const outcome = { what: "outcome", seq: 1, send: 1, outcome: "succeeded", proof: "answer" } as const;
+    placed.facts.emit(committed({ record, rows: [cut], entry: aLogEntry(3, { taken: [outcome] }) }));
+    const text = await telemetry.metricsText();
+    expect(text).toMatch(/reprise_recovery_seconds_sum\{[^}]*saga="order"[^}]*\} 4\n/);
+    expect(text).toContain('reprise_resumptions_total{saga="order",step="reserve",reprise_ns="shop"} 1');
+    expect(text).toContain('reprise_resumptions_succeeded_total{saga="order",step="reserve",reprise_ns="shop"} 1');
+    expect(text).toContain('reprise_resumption_steps_kept_total{saga="order",reprise_ns="shop"} 2');
+  });
+
+  test("a store that is away takes nothing from a look but its own gauges", async () => {
+    const metrics = new Metrics({});
+    const gauges = new Gauges(metrics);
+    closing.push(() => gauges.close());
+    const away = () => Promise.reject(new Error("away"));
+    // Only these are asked.
+    gauges.watch({ store: { load: away, listShared: away, durability: away, ledger: away } as unknown as Store });
+    await gauges.look();
+    const text = await metrics.registry.metrics();
+    expect(text).toContain("reprise_store_up 0");
+    expect(text).toContain('reprise_event_loop_lag_seconds{quantile="0.99"}');
+  });
+
+  test("gauges say how much waits and how old the oldest doubt and the oldest question are", async () => {
+    const now = 100_000;
+    const review = { reason: "unknown_outcome", since: now - 60_000 };
+    const load: StoreLoad = {
+      due: 7,
+      oldestDueAt: now - 2_000,
+      open: [
+        { structure: "order@1#a", runs: 2 },
+        { structure: "order@1#b", runs: 3 },
+      ],
+      parked: 1,
+      asking: 1,
+    };
+    const metrics = new Metrics({});
+    const gauges = new Gauges(metrics);
+    closing.push(() => gauges.close());
+    const store = {
+      load: async () => ({ ...load, now }),
+      durability: async () => "forgetful",
+      ledger: async () => [aRow(1, {}, { approval: { since: now - 5_000 } as never })],
+      listShared: async ({ listings: [listing] }: { listings: readonly string[] }) => ({
+        runs: listing === "parked" ? [{ review }] : [{ tenant: "t", id: "r", asks: [1], createdAt: 1 }],
+        cursor: null,
+      }),
+    };
+    // As much of it as is asked.
+    gauges.watch({ store: store as unknown as Store });
+    await gauges.look();
+    const text = await metrics.registry.metrics();
+    for (const line of [
+      "reprise_ticks_due 7",
+      "reprise_backlog_seconds 2",
+      'reprise_runs_open{saga="order",version="1"} 5',
+      "reprise_unknown_outcome_age_seconds 60",
+      "reprise_approval_age_seconds 5",
+      "reprise_store_forgetful 1",
+      "reprise_store_up 1",
+    ]) {
+      expect(text).toContain(`${line}\n`);
+    }
+  });
+});
+
+describe("traces", () => {
+  const spans: TestSpan[] = [];
+  function followed() {
+    spans.length = 0;
+    closing.push(followSpans((span) => spans.push(span)));
+    return telemetryOf({ traces: true }).placed;
+  }
+  const callOf = (record: RunRecord, patch: Partial<TracedCall> = {}): TracedCall => ({
+    record,
+    row: aRow(1, { state: "sent", send: 1 }),
+    kind: "action",
+    send: 1,
+    attempt: 1,
+    operationId: "op",
+    owner: "w1",
+    routed: false,
+    now: record.createdAt,
+    ...patch,
+  });
+
+  test("a traceparent is read back as it was written, and what is none is nothing", () => {
+    const place = placeOf("shop/t/r1");
+    expect(parseTraceparent(traceparentOf(place))).toEqual(place);
+    expect(placeOf("shop/t/r1")).toEqual(place);
+    for (const text of [null, "", "00-0-0-01", `00-${"0".repeat(32)}-${"b".repeat(16)}-01`]) {
+      expect(parseTraceparent(text)).toBeNull();
+    }
+  });
+
+  test("without an SDK nobody follows, and nothing is kept with the run", async () => {
+    const { placed } = telemetryOf({ traces: true });
+    expect(await placed.tracing?.start({ tenant: "t", saga: "order", version: 1 }, async (trace) => trace)).toBeNull();
+  });
+
+  test("a call ends when its outcome is committed, not when it answers", async () => {
+    const placed = followed();
+    const record = aRecord();
+    await placed.tracing?.call(callOf(record), async () => undefined);
+    expect(spans).toEqual([]);
+    const rows = [aRow(1, { state: "succeeded", send: 1 })];
+    placed.facts.emit(committed({ record, rows, before: { record, rows } }));
+    expect(
+      spans.map(({ name, attributes }) => [name, attributes["reprise.outcome"], attributes["reprise.committed"]]),
+    ).toEqual([["step reserve", "succeeded", true]]);
+  });
+
+  test("a worker that has lost the run says that its call was not committed there", async () => {
+    const placed = followed();
+    const record = aRecord();
+    await placed.tracing?.call(callOf(record), async () => undefined);
+    placed.facts.emit({ fact: "fenced", run: { tenant: record.tenant, id: record.id } });
+    expect(spans.map(({ failed, attributes }) => [failed, attributes["reprise.committed"]])).toEqual([[true, false]]);
+  });
+
+  test("a routed call ends where it was made, and what it throws is thrown", async () => {
+    const placed = followed();
+    const work = () => Promise.reject(new Error("declined"));
+    await expect(placed.tracing?.call(callOf(aRecord(), { routed: true }), work)).rejects.toThrow("declined");
+    expect(spans.map(({ failed }) => failed)).toEqual([true]);
+  });
+
+  test("runs that nobody followed at their start have one trace each all the same", async () => {
+    const placed = followed();
+    const [one, other] = [aRecord(), aRecord()];
+    for (const record of [one, one, other])
+      await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
+    const [a, b, c] = spans.map(({ traceId }) => traceId);
+    expect([a === b, a === c]).toEqual([true, false]);
+  });
+
+  test("waiting for people, for a person, and the way back are spans from the record's own times", () => {
+    const placed = followed();
+    const at = 1_767_225_600_000;
+    const approval = { state: "rejected", since: at } as never;
+    const undo = { state: "owed", call: aCall({ state: "sent", sentAt: at + 5 }), reason: null } as const;
+    const rows = [aRow(1, {}, { approval }), aRow(2, {}, { undo })];
+    const unwind = { at: at + 1 } as never;
+    const review = { n: 1, reason: "halted", since: at + 2 } as never;
+    const record = aRecord({ status: "failed", rollback: "complete", createdAt: at, endedAt: at + 9 });
+    const taken = [
+      { what: "approval", seq: 1, n: 1, state: "rejected" },
+      { what: "interrupted", seq: 2 },
+    ] as const;
+    const before = { record: { ...record, endedAt: null, unwind, review }, rows };
+    placed.facts.emit(committed({ record, rows, before, entry: aLogEntry(4, { at: at + 9, taken }) }));
+    expect(spans.map(({ name, startMs, endMs, failed }) => [name, startMs - at, endMs - at, failed])).toEqual([
+      ["approval reserve", 0, 9, true],
+      ["undo reserve", 5, 9, true],
+      ["review", 2, 9, true],
+      ["unwind order", 1, 9, false],
+      ["run order", 0, 9, true],
+    ]);
+  });
+
+  test("what is used of the API is what it has", async () => {
+    const api = await import("@opentelemetry/api");
+    expectTypeOf(api.trace.getTracer("").startSpan).returns.toExtend<
+      ReturnType<ReturnType<Otel["trace"]["getTracer"]>["startSpan"]>
+    >();
+    expectTypeOf(api.trace.getTracer).returns.toExtend<ReturnType<Otel["trace"]["getTracer"]>>();
+  });
+});
