@@ -160,7 +160,7 @@ export {
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
 export type { QueueTelemetry } from "./queue/index.ts";
-export type { ConnectionOptions } from "./redis/index.ts";
+export { type ConnectionOptions, type EnsuredRedis, ensureRedis } from "./redis/index.ts";
 export {
   type Absent,
   type ActionContext,

@@ -97,6 +97,7 @@ function unchanged(store: Store) {
     registered: (...given) => store.registered(...given),
     register: (saga) => store.register(saga),
     watch: (listener) => store.watch(listener),
+    onReconnect: (listener) => store.onReconnect(listener),
     claimIntent: (command) => store.claimIntent(command),
     publishIntent: (command) => store.publishIntent(command),
   } satisfies Partial<Store>;

@@ -10,9 +10,10 @@ import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";
 import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
+import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
 import { batchShow } from "./ops/batch.ts";
-import { completionCommand } from "./ops/completion.ts";
+import { completionOf } from "./ops/completion.ts";
 import { gcCommand } from "./ops/gc.ts";
 import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
 import { sloCommand } from "./ops/slo.ts";
@@ -47,6 +48,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["dlq", "Dead letters: runs that are parked for a person"],
   ["replay", "Plans of what replaying would do, and their execution"],
   ["sagas", "Sagas and their versions: of this project, and as they are registered"],
+  ["new", "Add to this project"],
   ["schedules", "Runs that are started by the clock"],
   ["batch", "Frozen selections of runs, and what came of each"],
   ["effects", "What was tried outside, and what is known of it"],
@@ -59,9 +61,10 @@ export const commands: readonly AnyCommand[] = [
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
-  ...[workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[initCommand, newSaga],
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
-  ...[sloCommand, batchShow, gcCommand, completionCommand],
+  ...[sloCommand, batchShow, gcCommand, completionOf(() => commands)],
+  ...[workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

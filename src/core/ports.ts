@@ -358,6 +358,11 @@ export interface Store extends Heartbeats, IntentRegistry, PlanShelf, ScheduleSh
   >;
   /** Calls back after commits of any run (a hint: messages may be lost). Returns how to stop. */
   watch(listener: MoveListener): Promise<() => Promise<void>>;
+  /**
+   * Calls back whenever the connection by which commits are acknowledged was opened anew, perhaps to another server: what was
+   * acknowledged before has all been heard by then. Returns how to stop.
+   */
+  onReconnect(listener: () => void): () => void;
   readonly shards: number;
   shardOf(run: RunRef): number;
 }

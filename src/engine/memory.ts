@@ -4,8 +4,9 @@
  * core's (`rollback.ts`).
  *
  * Invariants: M1 every acknowledged commit of this process is remembered, the newest of each run, as long as there is room:
- * whole for a while, by revision and digest for longer. M2 after every new connection the store is asked about all of them,
- * and about one run whenever a commit of it is refused. M3 what was found is looked after until it is put right.
+ * whole for a while, by revision and digest for longer. M2 after every new connection the store is asked about all of them: of
+ * the pulse, and of the one by which commits are acknowledged, over which the last word of the server before has come; and
+ * about one run whenever a commit of it is refused. M3 what was found is looked after until it is put right.
  */
 import {
   type Commit,

@@ -123,6 +123,7 @@ class EngineWorker implements Worker {
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
+  #forgetReconnects: (() => void) | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
@@ -194,6 +195,7 @@ class EngineWorker implements Worker {
     await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
     if (this.#stopping) return;
     await this.#paused.start();
+    this.#forgetReconnects = store.onReconnect(() => this.#context.background(this.#memory.compare()));
     this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
     this.#context.leases.start();
     this.#reconciler.start();
@@ -252,6 +254,7 @@ class EngineWorker implements Worker {
       await store.goodbye(this.id).catch((error: unknown) => trouble(this.#context, "goodbye", error));
     }
     this.#pulse?.close();
+    this.#forgetReconnects?.();
   }
 
   async #stopTaking(graceMs: number): Promise<void> {

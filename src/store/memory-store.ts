@@ -381,6 +381,11 @@ class MemoryStore implements Store {
     return isSame ? ({ answer: "OK" } as const) : ({ answer: "OK", replaced: before } as const);
   }
 
+  /** There is no connection. */
+  onReconnect(): () => void {
+    return () => undefined;
+  }
+
   async watch(listener: MoveListener): Promise<() => Promise<void>> {
     const told: MoveListener = (...moved) => listener(...moved);
     this.#listeners.add(told);

@@ -37,7 +37,7 @@ import type { Json } from "../saga/index.ts";
 import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
-import { type StoreConnections, serversOf } from "./redis/connections.ts";
+import { onReopened, type StoreConnections, serversOf } from "./redis/connections.ts";
 import { askToDrain, beat, forgetHeartbeat, heartbeats } from "./redis/heartbeats.ts";
 import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
@@ -95,6 +95,7 @@ class RedisStore implements Store {
   readonly #namespace: string;
   readonly #keys: SharedKeys;
   readonly #mine = new Set<string>();
+  readonly #reconnectListeners = new Set<() => void>();
   #opening: Promise<Opened> | null = null;
   #opened: Opened | null = null;
   #closed = false;
@@ -132,6 +133,9 @@ class RedisStore implements Store {
     const client = connections.commands();
     try {
       await connections.ready(client);
+      onReopened(client, () => {
+        for (const listener of this.#reconnectListeners) listener();
+      });
       const where = { place: connections.place, namespace: this.#namespace };
       const wire = new Wire({ client, ...where, shards: this.shards, lanes });
       await wire.ask("open", () => assertKeeps(serversOf(client), connections.place));
@@ -378,6 +382,11 @@ class RedisStore implements Store {
 
   async register(saga: RegisteredSaga) {
     return await register(this.#parts().wire, this.#keys.sagas, saga);
+  }
+
+  onReconnect(listener: () => void): () => void {
+    this.#reconnectListeners.add(listener);
+    return () => void this.#reconnectListeners.delete(listener);
   }
 
   async watch(listener: MoveListener): Promise<() => Promise<void>> {

@@ -13,27 +13,24 @@ export const batchShow = command<[id: string], object>({
   summary: "A batch that `replay plan` has frozen: its runs, and what came of each so far",
   args: [["<id>", "of the batch"]],
   examples: ["reprise batch show 01J8ZQ", "reprise batch show 01J8ZQ --json", "reprise batch show 01J8ZQ -o wide"],
-  kinds: ["Batch"],
+  kinds: ["BatchReport"],
   run: async (cli, _, id) => {
-    const { results, items, ...batch } = await (await cli.client()).batch(id);
+    const report = await (await cli.client()).batch(id);
+    const { results, items, ...batch } = report;
     const joined = items.map((item, at): Item => ({ ...item, result: results[at] ?? null }));
     const done = joined.filter(({ result }) => result?.result === "done").length;
-    cli.out.document(
-      "Batch",
-      { ...batch, items: joined },
-      {
-        id,
-        lines: () => [
-          [
-            ink("bold", id),
-            `  ${batch.mode}, ${counted(joined.length, "run")}, ${done} done, made ${timeText(batch.at)}`,
-          ],
-          batch.by === null ? "nobody has executed it; it may be until it expires" : `executed by ${batch.by}`,
-          "",
-          ...tableLines(joined, columns, cli.out.plain),
+    cli.out.document("BatchReport", report, {
+      id,
+      lines: () => [
+        [
+          ink("bold", id),
+          `  ${batch.mode}, ${counted(joined.length, "run")}, ${done} done, made ${timeText(batch.at)}`,
         ],
-      },
-    );
+        batch.by === null ? "nobody has executed it; it may be until it expires" : `executed by ${batch.by}`,
+        "",
+        ...tableLines(joined, columns, cli.out.plain),
+      ],
+    });
     return exitCodes.ok;
   },
 });

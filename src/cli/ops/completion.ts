@@ -8,26 +8,27 @@ import { exitCodes } from "../exit.ts";
 /** Where a word may be written after other words: the words so far, and what may follow. */
 type Tree = ReadonlyMap<string, readonly string[]>;
 
-export const completionCommand = command<[shell: string], object>({
-  name: "completion",
-  summary: "Print a completion script for a shell",
-  args: [["<shell>", "bash, zsh or fish"]],
-  examples: [
-    "reprise completion bash > /etc/bash_completion.d/reprise",
-    'eval "$(reprise completion zsh)"',
-    "reprise completion fish > ~/.config/fish/completions/reprise.fish",
-  ],
-  kinds: ["Completion"],
-  run: async (cli, _, given) => {
-    const shell = oneOf(given, "the shell", ["bash", "zsh", "fish"]);
-    // Loaded here: this command is itself among them.
-    const { commands } = await import("../commands.ts");
-    const tree = treeOf([...commands, ...olderCommands]);
-    const script = shell === "fish" ? fishScript(tree) : bashScript(tree, shell);
-    cli.out.document("Completion", { shell, script: script.join("\n") }, { lines: () => script });
-    return exitCodes.ok;
-  },
-});
+/** `all`: every command; this one is among them, so they are asked for when it is run. */
+export function completionOf(all: () => readonly AnyCommand[]): AnyCommand {
+  return command<[shell: string], object>({
+    name: "completion",
+    summary: "Print a completion script for a shell",
+    args: [["<shell>", "bash, zsh or fish"]],
+    examples: [
+      "reprise completion bash > /etc/bash_completion.d/reprise",
+      'eval "$(reprise completion zsh)"',
+      "reprise completion fish > ~/.config/fish/completions/reprise.fish",
+    ],
+    kinds: ["Completion"],
+    run: async (cli, _, given) => {
+      const shell = oneOf(given, "the shell", ["bash", "zsh", "fish"]);
+      const tree = treeOf([...all(), ...olderCommands]);
+      const script = shell === "fish" ? fishScript(tree) : bashScript(tree, shell);
+      cli.out.document("Completion", { shell, script: script.join("\n") }, { lines: () => script });
+      return exitCodes.ok;
+    },
+  });
+}
 
 /** Those that have not the common shape. */
 const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }, { name: "health" }];

@@ -1,11 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { begin, hashOf, machineOf, type RunRecord } from "../../../src/core/index.ts";
+import { begin, hashOf, machineOf, type RunRecord, type Store } from "../../../src/core/index.ts";
 import type { EngineContext } from "../../../src/engine/context.ts";
 import { Elders } from "../../../src/engine/elders.ts";
 import { Memory } from "../../../src/engine/memory.ts";
 import { saga, step, structureOf } from "../../../src/saga/index.ts";
-import { benchTop, settings } from "./bench-top.ts";
+import { memoryStore } from "../../../src/store/index.ts";
+import { benchTop, settings, wrapped } from "./bench-top.ts";
 
 const look = step("look", { input: z.json(), effect: "none", action: () => null });
 const one = saga("one", { version: 1, input: z.json() })
@@ -177,6 +178,39 @@ describe("what a process remembers", () => {
     expect(memory.forgottenBy(stored)).toMatchObject({ revision: 4, run: null });
     expect(memory.forgottenBy({ ...stored, id: "r20000" })?.run).not.toBeNull();
   });
+});
+
+test("I12 a commit whose acknowledgement came after the pulse had met the next server is looked for when its own connection is opened anew", async () => {
+  const worlds = { now: null as Store | null };
+  let reconnected = (): void => undefined;
+  const over = wrapped(() => ({
+    onReconnect: (listener) => {
+      reconnected = listener;
+      return () => undefined;
+    },
+  }));
+  // Everything is asked of the world there is now.
+  const top = benchTop(
+    [one],
+    (first) =>
+      new Proxy(over(first), {
+        get: (target, name) => {
+          const value: unknown = Reflect.get(worlds.now === null || name === "onReconnect" ? target : worlds.now, name);
+          return typeof value === "function" ? value.bind(worlds.now ?? target) : value;
+        },
+      }),
+  );
+  const { kill } = await top.mortal();
+  onTestFinished(kill);
+  const run = await top.start(one, null);
+  await top.clock.advance(1_000);
+  expect((await top.store.read(run))?.status).toBe("completed");
+  worlds.now = memoryStore({ clock: top.clock });
+  await top.clock.advance(5_000);
+  expect(await worlds.now.read(run)).toBeNull();
+  reconnected();
+  await top.clock.advance(5_000);
+  expect(await worlds.now.read(run)).toMatchObject({ status: "needs_review", review: { reason: "store_rollback" } });
 });
 
 describe("after the store was restarted", () => {

@@ -1,0 +1,68 @@
+/** Commands that operate an installation, over a real Redis: schedules, objectives, retention, versions of sagas. */
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { order } from "../../sagas/index.ts";
+import { type Client, createClient } from "../../src/index.ts";
+import { cli } from "../support/cli.ts";
+
+const cwd = resolve(import.meta.dirname, "../..");
+const namespace = `cli-${randomUUID().slice(0, 8)}`;
+const input = { id: "o-1", sku: "A", cents: 4_200, email: "ada@example.org" };
+let client: Client;
+
+beforeAll(async () => {
+  client = createClient({ redis: inject("redisUrl"), namespace, shards: inject("shards"), sagas: [order] });
+  await client.schedules.put({ id: "nightly", saga: order, input, cron: "0 3 * * *", timeZone: "Europe/Berlin" });
+});
+afterAll(() => client.close());
+
+const env = { REPRISE_SHARDS: String(inject("shards")) };
+const ask = (...argv: readonly string[]) =>
+  cli([...argv, "--redis", inject("redisUrl"), "--namespace", namespace, "--by", "ann"], { cwd, env });
+const data = async (...argv: readonly string[]) => {
+  const { code, stdout, stderr } = await ask(...argv, "--json", "-q");
+  expect(stderr).toBe("");
+  return { code, ...JSON.parse(stdout) };
+};
+
+test("a schedule is shown, paused with who and why, resumed, and run now", async () => {
+  const shown = await data("schedules", "show", "nightly");
+  expect([shown.kind, shown.data.cron, shown.data.paused]).toEqual(["Schedule", "0 3 * * *", null]);
+  expect((await data("schedules", "list")).data).toMatchObject([{ id: "nightly", saga: "order" }]);
+  const refused = await ask("schedules", "pause", "nightly");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--reason")]);
+  await ask("schedules", "pause", "nightly", "--dry-run", "--reason", "a test");
+  expect((await client.schedules.get("nightly")).paused).toBeNull();
+  await data("schedules", "pause", "nightly", "--reason", "the bank is closed");
+  expect((await client.schedules.get("nightly")).paused).toMatchObject({ by: "ann", reason: "the bank is closed" });
+  await data("schedules", "resume", "nightly");
+  expect((await client.schedules.get("nightly")).paused).toBeNull();
+  const started = await data("schedules", "run-now", "nightly", "--request-id", "r1");
+  expect(started).toMatchObject({ kind: "ScheduledRun", data: { schedule: "nightly", run: "nightly.now.r1" } });
+  await data("schedules", "run-now", "nightly", "--request-id", "r1");
+  expect((await client.list()).runs.map(({ id }) => id)).toEqual(["nightly.now.r1"]);
+  const gone = await ask("schedules", "show", "nowhere");
+  expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining("SCHEDULE_NOT_FOUND")]);
+});
+
+test("versions say what of them is registered, and that nobody serves their open runs", async () => {
+  await client.start(order, input, { id: "open" });
+  const { data: versions } = await data("sagas", "list");
+  const mine = versions.find(({ saga }: { readonly saga: string }) => saga === "order");
+  expect(mine).toMatchObject({ inCode: true, registered: expect.any(String), open: true, workers: 0 });
+});
+
+test("retention deletes nothing without --yes, and counts with --dry-run", async () => {
+  expect((await data("gc", "--dry-run")).data).toEqual({ purged: 0, due: 0, later: 0 });
+  const refused = await ask("gc");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+  expect((await data("gc", "--yes")).kind).toBe("GcReport");
+});
+
+test("objectives are reported, and a batch that is not there is said to be", async () => {
+  const slo = await data("slo", "order", "--window", "1d");
+  expect([slo.code, slo.kind, slo.data[0]]).toMatchObject([0, "SloReportList", { saga: "order", isWhole: true }]);
+  const { code, stderr } = await ask("batch", "show", "nowhere");
+  expect([code, stderr]).toEqual([3, expect.stringContaining("PLAN_GONE")]);
+});
