@@ -388,7 +388,8 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
 
 function checkedThresholds(given: Partial<Thresholds>): Thresholds {
   const problems = Object.entries(given).flatMap(([name, value]) => {
-    if (!(name in defaultThresholds)) return [`alerts.${name} is not one of ${Object.keys(defaultThresholds).join(", ")}`];
+    if (!(name in defaultThresholds))
+      return [`alerts.${name} is not one of ${Object.keys(defaultThresholds).join(", ")}`];
     return Number.isFinite(value) && value >= 0 ? [] : [`alerts.${name} is not a number from 0: ${String(value)}`];
   });
   if (problems.length === 0) return { ...defaultThresholds, ...given };

@@ -147,7 +147,6 @@ export class Metrics {
       case "schemas_changed":
       case "saga_paused":
       case "saga_resumed":
-      case "purged":
         return;
     }
   }

@@ -144,13 +144,13 @@ describe("the story of a run", () => {
 });
 
 describe("as it happens", () => {
-  const before = (call: Parameters<typeof aCall>[0], patch: Partial<Row> = {}) => ({
+  const standing = (call: Parameters<typeof aCall>[0], patch: Partial<Row> = {}) => ({
     record: aRecord({ createdAt: at }),
     rows: [aRow(1, { sentAt: at, ...call }, patch)],
   });
 
   test("an end is counted once, and what its calls met", () => {
-    const was = before({ state: "unknown", error: { kind: "interrupted", code: null, message: "", attempts: 1 } });
+    const was = standing({ state: "unknown", error: { kind: "interrupted", code: null, message: "", attempts: 1 } });
     const record = ended();
     const move = {
       before: was,
@@ -173,11 +173,11 @@ describe("as it happens", () => {
   test("an interruption is a recovery, of the compensation where that was under way", () => {
     const cut = entry(2, 70, { what: "interrupted", seq: 1 });
     const undo = { state: "sent", call: aCall({ state: "sent", sentAt: at + 50 }), reason: null } as const;
-    const of = (was: ReturnType<typeof before>) =>
+    const of = (was: ReturnType<typeof standing>) =>
       sloEvents({ before: was, record: aRecord(), rows: [], entry: cut }, null);
-    expect(of(before({ state: "sent" }))).toEqual([{ name: "recovery", good: true, value: 70, step: "reserve" }]);
-    expect(of(before({}, { undo }))).toMatchObject([{ value: 20 }]);
-    expect(of(before({ sentAt: null }))).toEqual([]);
+    expect(of(standing({ state: "sent" }))).toEqual([{ name: "recovery", good: true, value: 70, step: "reserve" }]);
+    expect(of(standing({}, { undo }))).toMatchObject([{ value: 20 }]);
+    expect(of(standing({ sentAt: null }))).toEqual([]);
     expect(of({ record: aRecord(), rows: [] })).toEqual([]);
   });
 
