@@ -5,6 +5,7 @@ import type { OwnerRef, RunRef, Store } from "../../src/core/index.ts";
 import { type RedisConnections, redisConnections } from "../../src/redis/connections.ts";
 import type { PulsePlace } from "../../src/redis/pulse.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/store/index.ts";
+import { waitFor } from "../support/processes.ts";
 import { aCommit, aCreate, anOfferedRow, aSend, fresh } from "../support/records.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -53,6 +54,27 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     await server.ask("SCRIPT", "FLUSH");
     const answers = await store.createMany(Array.from({ length: 300 }, () => aCreate()));
     expect(answers.every(({ answer }) => answer === "OK")).toBe(true);
+  });
+
+  test("whoever asks to hear of it is told when the connection of the commits was opened anew, until it asks no more", async () => {
+    const store = await open();
+    let times = 0;
+    const stop = store.onReconnect(() => {
+      times += 1;
+    });
+    await store.now();
+    expect(times).toBe(0);
+    const isBack = () =>
+      store.now().then(
+        () => true,
+        () => false,
+      );
+    await server.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await waitFor(async () => times === 1 && (await isBack()));
+    stop();
+    await server.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await waitFor(isBack);
+    expect(times).toBe(1);
   });
 
   test("all keys of a run carry the hash tag of its shard", async () => {
