@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { type Json, type Saga, structureOf } from "../saga/index.ts";
+import { type Json, type Saga, type SagaSpec, structureOf } from "../saga/index.ts";
 import type { MachineState } from "./machine/port.ts";
 import type { LogEntry } from "./run/index.ts";
 
@@ -27,12 +27,12 @@ export function hashOf(value: Json): string {
   return digestOf(canonical);
 }
 
-const structures = new WeakMap<Saga, string>();
+const structures = new WeakMap<SagaSpec, string>();
 
 /** The hash that runs of a saga are pinned to, beside its name and version. */
 export function structureHashOf(saga: Saga): string {
-  const hash = structures.get(saga) ?? hashOf(structureOf(saga));
-  structures.set(saga, hash);
+  const hash = structures.get(saga.spec) ?? hashOf(structureOf(saga));
+  structures.set(saga.spec, hash);
   return hash;
 }
 

@@ -175,7 +175,9 @@ function lookerOver(store: Store, troubles: string[]): (id: string) => Promise<v
     wakeUps: { wake: async () => undefined },
     clock: { monotonicMs: () => 0, after: () => () => undefined },
     facts: {
-      emit: (fact: { readonly fact: string; readonly message?: string }) => troubles.push(fact.message ?? fact.fact),
+      emit: (fact: { readonly fact: string; readonly message?: string }) => {
+        if (fact.fact === "trouble") troubles.push(String(fact.message));
+      },
     },
     background: () => undefined,
   } as unknown as EngineContext;

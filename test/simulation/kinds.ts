@@ -16,19 +16,19 @@ export const kinds = {
 
 export type Kind = keyof typeof kinds;
 
-/** Of twenty seeds in a row, so many are of each kind: those that cost less are more. */
+/** Of forty seeds in a row, so many are of each kind: those that cost less are more. */
 const mixed: readonly (readonly [Kind, number])[] = [
-  ["plain", 10],
-  ["sharing", 4],
-  ["losing", 3],
+  ["plain", 23],
+  ["sharing", 8],
+  ["losing", 5],
   ["parenting", 1],
-  ["town", 2],
+  ["town", 3],
 ];
-const inTwenty: readonly Kind[] = mixed.flatMap(([kind, count]) => Array.from({ length: count }, () => kind));
+const inForty: readonly Kind[] = mixed.flatMap(([kind, count]) => Array.from({ length: count }, () => kind));
 
 /** Of which kind a seed of the mix is. */
 export function kindOf(seed: number): Kind {
-  return inTwenty[seed % inTwenty.length] ?? "plain";
+  return inForty[seed % inForty.length] ?? "plain";
 }
 
 export function isKind(name: string): name is Kind {

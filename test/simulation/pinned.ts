@@ -19,6 +19,3 @@ export const pinned: readonly Pinned[] = [
       "a run is killed, its workers die three times while it kills its child, and it ends and leaves the child going",
   },
 ];
-
-/** Seeds that find a fault which is not mended yet: they must go on to fail, and move up when they do not any more. */
-export const unmended: readonly Pinned[] = [];

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Fact, Taken } from "../../src/core/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
 import { type Kind, kindOf, kinds } from "./kinds.ts";
-import { pinned, unmended } from "./pinned.ts";
+import { pinned } from "./pinned.ts";
 import { type CrashPoint, crashPoints } from "./points.ts";
 import { type SeedReport, simulateSeed } from "./simulate.ts";
 
@@ -78,8 +78,7 @@ describe("under crash, delay, loss and late effects every invariant holds after 
   for (let from = first; from < first + seeds; from += batch) {
     it(`seeds ${from} to ${from + batch - 1}`, async () => {
       for (let seed = from; seed < from + batch; seed += 1) {
-        const isUnmended = unmended.some((each) => each.seed === seed && each.kind === kindOf(seed));
-        if (!isUnmended) reports.push(await expectClean(kindOf(seed), seed));
+        reports.push(await expectClean(kindOf(seed), seed));
       }
     });
   }
@@ -116,12 +115,6 @@ describe("under crash, delay, loss and late effects every invariant holds after 
 
 describe.runIf(pinned.length > 0)("a seed that found a fault finds it no more", () => {
   it.each(pinned)("$kind seed $seed: $found", async ({ kind, seed }) => {
-    await expectClean(kind, seed);
-  });
-});
-
-describe("a fault that is not mended yet is found again", () => {
-  it.fails.each(unmended)("$kind seed $seed: $found", async ({ kind, seed }) => {
     await expectClean(kind, seed);
   });
 });

@@ -1,14 +1,14 @@
 /** A saga as it is registered with the store: what its runs are pinned to, and what is compared when that changes. */
-import { type Saga, schemasOf, structureOf } from "../../saga/index.ts";
+import { type Saga, type SagaSpec, schemasOf, structureOf } from "../../saga/index.ts";
 import { structureHashOf } from "../digest.ts";
 import type { RegisteredSaga } from "../ports.ts";
 
-/** A saga does not change once it is made, and to tell its schemas takes long. */
-const registrations = new WeakMap<Saga, RegisteredSaga>();
+/** By what a saga is made of, which does not change once it is made: to tell its schemas takes long. */
+const registrations = new WeakMap<SagaSpec, RegisteredSaga>();
 
 export function registrationOf(saga: Saga): RegisteredSaga {
-  const registration = registrations.get(saga) ?? newRegistration(saga);
-  registrations.set(saga, registration);
+  const registration = registrations.get(saga.spec) ?? newRegistration(saga);
+  registrations.set(saga.spec, registration);
   return registration;
 }
 

@@ -60,7 +60,7 @@ export class Mortal {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function" || typeof name !== "string") return value;
-        if (name === "shardOf" || name === "watch") return value.bind(target);
+        if (name === "shardOf" || name === "watch" || name === "onReconnect") return value.bind(target);
         return (...asked: unknown[]) =>
           this.cross(
             { kind: "store", what: `store.${name}`, asked },
