@@ -120,6 +120,7 @@ function endRun(draft: Draft): void {
   logUnconsumed(draft);
   if (record.endedAt !== null) return;
   note(draft, { what: "ended", note: record.status });
+  record.interruptions = 0;
   record.endedAt = draft.input.now;
   record.timers = [];
 }

@@ -18,4 +18,14 @@ export const pinned: readonly Pinned[] = [
     found:
       "a run is killed, its workers die three times while it kills its child, and it ends and leaves the child going",
   },
+  {
+    kind: "parenting",
+    seed: 1_036,
+    found: "a child that was only made so that it cannot be started is left for ever when its parent is closed",
+  },
+  {
+    kind: "sharing",
+    seed: 1_189,
+    found: "a run that has ended is parked as poison by deaths that were counted before its end",
+  },
 ];

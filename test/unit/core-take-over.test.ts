@@ -106,6 +106,19 @@ describe("poison", () => {
     expect(play.run.record).toMatchObject({ review: null, interruptions: 0 });
   });
 
+  test("deaths before the run has ended are not counted when it is taken up again", () => {
+    const play = new Play(line([call("a", { effect: "none" })]));
+    killed(play, 2);
+    play.answer("a", ok());
+    const stopped = new Play(line([call("a")]));
+    stopped.pause();
+    stopped.answer("a", notCalled());
+    killed(stopped, 2);
+    stopped.cancel();
+    for (const run of [play, stopped])
+      expect([run.run.record.endedAt === null, run.run.record.interruptions]).toEqual([false, 0]);
+  });
+
   test("deaths while the run is driven back are counted like others", () => {
     const play = new Play(
       line([

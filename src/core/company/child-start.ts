@@ -2,8 +2,10 @@
 
 import { listingsOf } from "../commit.ts";
 import { begin } from "../decide.ts";
+import { entryDigest } from "../digest.ts";
 import type { Machine } from "../machine/port.ts";
 import type { CreateCommand } from "../ports.ts";
+import { expiringListing } from "../retention.ts";
 import type { Row, RunRecord } from "../run/index.ts";
 import { runKey } from "../run/index.ts";
 import { childRef } from "./child-run.ts";
@@ -19,11 +21,13 @@ export interface ChildStart {
   /** Store time. */
   readonly now: number;
   /**
-   * It is only made so that nobody can make it later: it never begins by itself. A request to start it that was held up on
-   * its way then finds it, and the parent may take it for over once it is cancelled.
+   * It is only made so that nobody can make it later: it has ended before it begins. A request to start it that was held up on
+   * its way then finds it, and the parent may take it for over.
    */
   readonly isVoid?: boolean;
 }
+
+type Begun = ReturnType<typeof begin>;
 
 /** What starts it. The same command, whoever sends it and how often. */
 export function startChild(start: ChildStart): CreateCommand {
@@ -36,11 +40,32 @@ export function startChild(start: ChildStart): CreateCommand {
     input: row.input,
     priority: parent.priority,
     now,
-    startAt: isVoid ? Number.MAX_SAFE_INTEGER : now,
+    startAt: now,
     parent: { run: parent.id, seq: row.seq, detached },
     trace: parent.trace,
     ...(row.shares === undefined ? {} : { shares: row.shares }),
   });
   const commandId = `child ${runKey(parent)} ${row.seq}.${row.call.generation}`;
+  if (isVoid) return { ...voidOf(first, hash), commandId };
   return { ...first, memberships: listingsOf(first.record), commandId };
+}
+
+/** A run that was over before it began. It is of no use once its parent is deleted, for which it is kept. */
+function voidOf({ record, log }: Begun, hash: string): Omit<CreateCommand, "commandId"> {
+  const { createdAt, parent } = record;
+  const cause = {
+    kind: "cancelled",
+    step: null,
+    message: "it was not begun any more",
+    reference: parent?.run ?? null,
+  } as const;
+  const first = {
+    revision: 1,
+    to: "cancelled",
+    taken: [{ what: "created" }, { what: "ended", note: "cancelled" }],
+  } as const;
+  const digest = entryDigest(hash, first, null);
+  const ended = { status: "cancelled", rollback: "not_applicable", cause, limit: null, endedAt: createdAt } as const;
+  const over: RunRecord = { ...record, ...ended, logDigest: digest };
+  return { record: over, log: { ...log, ...first, digest }, memberships: [...listingsOf(over), expiringListing] };
 }

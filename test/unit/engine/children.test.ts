@@ -58,7 +58,7 @@ describe("a request to start a child that is held up", () => {
     const undo = { ...row, undo: { state: "sent", call: row.call, reason: null } as const };
     const context = { ...ports, store, settings, isOver: () => false } as unknown as EngineContext;
     const seen = await callChild(context, { order: { side: "undo" }, parent: record, row: undo, step });
-    expect(seen).toMatchObject({ is: "run", asked: "cancel", isPending: true });
+    expect(seen).toMatchObject({ is: "run", asked: null, child: { status: "cancelled", rollback: "not_applicable" } });
     letGo();
     await clock.advance(2_000);
     expect(await store.read(childOf(run))).toMatchObject({ status: "cancelled", rollback: "not_applicable" });
