@@ -73,6 +73,9 @@ const housekeeping: ReadonlySet<string> = new Set(
     "register",
     "suspect",
     "unshelve",
+    "purge",
+    "heartbeats",
+    "load",
     "barrier",
   ].map((name) => `store.${name}`),
 );

@@ -1,7 +1,7 @@
 /** Commands that operate an installation, over a real Redis: schedules, objectives, retention, versions of sagas. */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
 import { order } from "../../sagas/index.ts";
 import { type Client, createClient } from "../../src/index.ts";
 import { cli } from "../support/cli.ts";
@@ -18,6 +18,8 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 const env = { REPRISE_SHARDS: String(inject("shards")) };
+// What the environment says is read where it is used.
+beforeEach(() => void vi.stubEnv("REPRISE_SHARDS", env.REPRISE_SHARDS));
 const ask = (...argv: readonly string[]) =>
   cli([...argv, "--redis", inject("redisUrl"), "--namespace", namespace, "--by", "ann"], { cwd, env });
 const data = async (...argv: readonly string[]) => {

@@ -39,7 +39,7 @@ export interface Cell {
 /** Items of a batch that are made before it is answered 500. */
 export const madeOfBatch = 2;
 /** After every first question, which a probed step asks at once, and before the deadline of every call. */
-const lateMs = 8_000;
+const lateMs = 11_000;
 const staleMs = 2_000;
 const always = 10 * 60_000;
 
