@@ -42,6 +42,17 @@ test("one that goes back is undone completely, wherever it is interrupted", asyn
   expect(report.points).toContain("payments.refund 1");
 });
 
+test("one whose worker dies as its day of waiting is over goes on soon, whoever finds it", async () => {
+  const rest = step("rest", { input: z.object({}), effect: "none", action: () => null });
+  const slow = saga("slow", { version: 1, input: z.object({}) })
+    .step(rest, () => ({}))
+    .wait("24h")
+    .build();
+  const report = await crashSweep(slow, { input: {}, services, drive: async (run) => void (await run.advance("24h")) });
+  expect(report.failures, report.text).toEqual([]);
+  expect(report.ended).toEqual({ completed: report.cases });
+});
+
 const Charge = z.object({ cents: z.number() });
 const keyed = { effect: "keyed", query: true } as const;
 const once = { effect: "once" } as const;

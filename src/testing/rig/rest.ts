@@ -32,7 +32,7 @@ export function restOf(runs: readonly Seen[], now: number): number {
 
 /** Until when nobody need look at runs of which nothing is under way, as those that try again later; 0: somebody must. */
 export function pauseOf(runs: readonly Seen[], now: number): number {
-  if (!runs.every(isIdle)) return 0;
+  if (!runs.every(isIdle) || runs.some((run) => isOverdue(run, now))) return 0;
   const next = Math.min(...runs.flatMap(dueTimes).filter((at) => at > now - heldMs));
   return next <= now + heldMs ? 0 : Math.min(next, now + maxPauseMs);
 }
