@@ -1,7 +1,9 @@
 /** How long a run is kept after its end. */
+
+import { ulid } from "ulid";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { mayBePurged } from "../../src/core/index.ts";
+import { isIdKept, keptFor, mayBePurged } from "../../src/core/index.ts";
 import type { SagaOptions } from "../../src/saga/index.ts";
 import { saga } from "../../src/saga/index.ts";
 import { ok, Play, refused } from "../support/play.ts";
@@ -73,6 +75,25 @@ test("what is remembered of a run is no proof that the store has forgotten it, o
   // Another run has its id.
   expect(mayBePurged(100, { createdAt: 99 }, 200)).toBe(false);
   expect(mayBePurged(100, { createdAt: 100 }, 200)).toBe(true);
+});
+
+test("the id that somebody gave is remembered; one that was made for its run, and a child's, are not", () => {
+  const { record } = new Play(one()).run;
+  const { createdAt } = record;
+  const parent = { run: "p", seq: 1, detached: false };
+  expect(isIdKept(record)).toBe(true);
+  expect(isIdKept({ ...record, id: ulid(createdAt) })).toBe(false);
+  // Somebody's own number of an order, made at another time.
+  expect(isIdKept({ ...record, id: ulid(createdAt - 1) })).toBe(true);
+  expect(isIdKept({ ...record, parent })).toBe(false);
+});
+
+test("a child is kept for its parent, unless it goes its own way", () => {
+  const { record } = new Play(one()).run;
+  const parent = { run: "p", seq: 1, detached: false };
+  expect(keptFor(record)).toBeNull();
+  expect(keptFor({ ...record, parent })).toEqual({ tenant: "default", id: "p" });
+  expect(keptFor({ ...record, parent: { ...parent, detached: true } })).toBeNull();
 });
 
 test.each(["soon", -1, "400d"])("a retention of %s is refused where the saga is declared", (retention) => {

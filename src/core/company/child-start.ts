@@ -46,18 +46,17 @@ export function startChild(start: ChildStart): CreateCommand {
     ...(row.shares === undefined ? {} : { shares: row.shares }),
   });
   const commandId = `child ${runKey(parent)} ${row.seq}.${row.call.generation}`;
-  if (isVoid) return { ...voidOf(first, hash), commandId };
+  if (isVoid) return { ...voidOf(first, hash, parent.id), commandId };
   return { ...first, memberships: listingsOf(first.record), commandId };
 }
 
 /** A run that was over before it began. It is of no use once its parent is deleted, for which it is kept. */
-function voidOf({ record, log }: Begun, hash: string): Omit<CreateCommand, "commandId"> {
-  const { createdAt, parent } = record;
+function voidOf({ record, log }: Begun, hash: string, parent: string): Omit<CreateCommand, "commandId"> {
   const cause = {
     kind: "cancelled",
     step: null,
     message: "it was not begun any more",
-    reference: parent?.run ?? null,
+    reference: parent,
   } as const;
   const first = {
     revision: 1,
@@ -65,7 +64,13 @@ function voidOf({ record, log }: Begun, hash: string): Omit<CreateCommand, "comm
     taken: [{ what: "created" }, { what: "ended", note: "cancelled" }],
   } as const;
   const digest = entryDigest(hash, first, null);
-  const ended = { status: "cancelled", rollback: "not_applicable", cause, limit: null, endedAt: createdAt } as const;
+  const ended = {
+    status: "cancelled",
+    rollback: "not_applicable",
+    cause,
+    limit: null,
+    endedAt: record.createdAt,
+  } as const;
   const over: RunRecord = { ...record, ...ended, logDigest: digest };
   return { record: over, log: { ...log, ...first, digest }, memberships: [...listingsOf(over), expiringListing] };
 }

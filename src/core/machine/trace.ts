@@ -2,7 +2,7 @@
  * Watching which way a machine goes. Owns the names of transitions and states in a trace. Invariant: watching changes nothing
  * of what follows, and costs nothing while nobody watches.
  */
-import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition } from "xstate";
+import type { AnyMachineSnapshot, AnyStateNode, AnyTransitionDefinition, InspectionEvent } from "xstate";
 import type { Blueprint } from "./blueprint.ts";
 import type { MachineState, TakenTransition, Trace, Turn } from "./port.ts";
 
@@ -11,13 +11,14 @@ export function traced({ scope, machine }: Blueprint, run: () => Turn): Trace {
   const transitions: TakenTransition[] = [];
   const states = new Set<string>();
   const watching = scope.system.inspect((seen) => {
-    if (seen.type !== "@xstate.microstep") return;
-    for (const taken of seen._transitions) {
-      transitions.push(nameOf(taken));
-      states.add(taken.source.id);
+    for (const { _transitions, snapshot } of [seen].filter(isMicrostep)) {
+      for (const taken of _transitions) {
+        transitions.push(nameOf(taken));
+        states.add(taken.source.id);
+      }
+      // Of a machine, which is all that this scope is asked about.
+      for (const { id } of (snapshot as AnyMachineSnapshot)._nodes) states.add(id);
     }
-    // Of a machine, which is all that this scope is asked about.
-    for (const { id } of (seen.snapshot as AnyMachineSnapshot)._nodes) states.add(id);
   });
   try {
     const turn = run();
@@ -26,6 +27,10 @@ export function traced({ scope, machine }: Blueprint, run: () => Turn): Trace {
     watching.unsubscribe();
   }
   return { transitions, states: [...states] };
+}
+
+function isMicrostep(seen: InspectionEvent): seen is InspectionEvent & { readonly type: "@xstate.microstep" } {
+  return seen.type === "@xstate.microstep";
 }
 
 function nodesIn(machine: Blueprint["machine"], { value }: MachineState): readonly AnyStateNode[] {
