@@ -23,7 +23,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 const together = { isolate: false, pool: "threads" } as const;
 
 /** Of the fault tests those that take long, so that two lanes take as long as each other (`scripts/test.mjs`). */
-const longFaults = ["test/fault/scenarios-failover.test.ts"];
+const longFaults = ["test/fault/scenarios-failover.test.ts", "test/fault/chaos.test.ts"];
 const faults = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 } as const;
 
 /** The whole integration suite again, on a server in cluster mode. */
@@ -66,7 +66,8 @@ export default defineConfig({
       project("contract", onMemoryOnly ? {} : { globalSetup: globalRedis }),
       project("simulation", { ...together, testTimeout: 60_000 }),
       project("integration", { globalSetup: globalRedis, testTimeout: 30_000, hookTimeout: 30_000 }),
-      inCluster(1),
+      // A cluster of one shard says little that those of one server and of four shards do not.
+      ...(process.env["REPRISE_SIZE"] === "full" ? [inCluster(1)] : []),
       inCluster(4),
       project("fault", { ...faults, exclude: longFaults }),
       project("fault-long", { ...faults, include: longFaults }),
