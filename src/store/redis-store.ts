@@ -329,13 +329,19 @@ class RedisStore implements Store {
 
   async barrier(timeoutMs: number): Promise<boolean> {
     const { barrier } = this.#parts();
-    if (this.#syncsAlways === true) return true;
+    if (this.#isSafeOnceAcknowledged) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
+  }
+
+  /** Whoever waits for replicas does so because this server's disk may not come back: syncing it is not enough. */
+  get #isSafeOnceAcknowledged(): boolean {
+    const { barrier } = this.#options;
+    return this.#syncsAlways === true && (barrier == null || barrier === "aof");
   }
 
   async durability() {
     await this.#askDurability(this.#parts().wire);
-    if (this.#syncsAlways === true) return "always";
+    if (this.#isSafeOnceAcknowledged) return "always";
     return this.#options.barrier == null ? "forgetful" : "barrier";
   }
 
