@@ -23,6 +23,8 @@ export interface NemesisParts {
   readonly crew: Crew;
   readonly store: StorePair;
   readonly books: Books;
+  /** Are as many runs under way as may be? */
+  readonly isCrowded: () => boolean;
   /** The n-th of the schedule begins. */
   readonly onNext: (n: number) => void;
   /** So much of what is tried again after the schedule is over, from 0 to 1. */
@@ -38,6 +40,8 @@ const { leaseMs } = settings;
 const gap = { leastMs: 100, mostMs: 500 } as const;
 /** A slow machine is given more time: who has just begun to serve must come to do something. */
 const bootsBetween = 0.25;
+/** So long it waits, at most, for runs that are under way to become fewer. */
+const crowdedMs = 2_000;
 /** So long an armed worker is waited for to come to its point; longer, where nobody has died there yet. */
 const hitWithinMs = 2_500;
 const firstHitWithinMs = 5_000;
@@ -66,6 +70,8 @@ export class Nemesis {
   /** Until then nobody is ended: whoever remembers what was forgotten must live to tell. */
   #spared: Promise<void> = Promise.resolve();
   kills = 0;
+  /** By trouble: what it took of the time in which the schedule goes on, waiting for somebody to hurt included. */
+  readonly spentMs: Record<string, number> = {};
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
@@ -87,7 +93,9 @@ export class Nemesis {
     const { planned, onNext, onFurther } = this.#parts;
     for (const [n, trouble] of planned.schedule.entries()) {
       onNext(n);
+      const began = performance.now();
       await this.#make(trouble);
+      this.spentMs[trouble] = Math.round((this.spentMs[trouble] ?? 0) + performance.now() - began);
       await this.#breathe();
     }
     await this.#over();
@@ -105,6 +113,8 @@ export class Nemesis {
   async #breathe(): Promise<void> {
     const { crew, random } = this.#parts;
     await pass(Math.max(crew.bootMs * bootsBetween, random.between(gap.leastMs, gap.mostMs)));
+    // A slow machine takes longer: kills that leave the runs no time prove little.
+    await waitFor(() => !this.#parts.isCrowded(), { timeoutMs: crowdedMs, everyMs: 100 }).catch(() => undefined);
   }
 
   async #over(): Promise<void> {

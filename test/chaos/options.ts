@@ -78,6 +78,7 @@ export const dropsForEachKill = 4;
 const reachable: readonly Point[] = [
   ...(["P03", "P04", "P05", "P06", "P09", "P10", "P12", "P13", "granted"] as const),
   ...(["P14", "C01", "C02", "C03", "C04", "P11", "H01", "H02", "H03", "H06", "H07", "H04", "H05"] as const),
+  ...(["I01", "I02", "I03", "I04", "I05", "I06", "T01", "T02", "T03", "T04", "T05", "T06"] as const),
 ];
 
 /** Kills for each window. */
@@ -89,6 +90,7 @@ const calmShare = 0.6;
 export const refusable: readonly Point[] = [
   ...(["P04", "P05", "P06", "P09", "P10", "P11", "P13", "P14", "granted"] as const),
   ...(["C01", "C02", "C03", "C04", "H01", "H02", "H03", "H04", "H05", "H06", "H07"] as const),
+  ...(["I01", "I02", "I03", "I04", "I05", "I06", "T01", "T02", "T03", "T04", "T05", "T06"] as const),
 ];
 export const lateable: readonly Point[] = [...refusable, "P03", "P12"];
 
