@@ -14,7 +14,7 @@ import { Deal } from "./deal.ts";
 import { Drops } from "./drops.ts";
 import { forgets, lateable, type Planned, refusable, type Trouble } from "./options.ts";
 import { clientKill, freeze, redisKill, squeeze, weather } from "./outages.ts";
-import { type Loss, pass, type StorePair } from "./store-pair.ts";
+import { type AtLoss, type Loss, pass, type StorePair } from "./store-pair.ts";
 import { settings } from "./words.ts";
 
 export interface NemesisParts {
@@ -138,9 +138,9 @@ export class Nemesis {
       case "redis-kill":
         return redisKill(parts);
       case "power-loss":
-        return this.#lose(trouble, () => parts.store.losePower(parts.random));
+        return this.#lose(trouble, (atLoss) => parts.store.losePower(parts.random, atLoss));
       case "fail-over":
-        return this.#lose(trouble, () => parts.store.failOver(parts.random));
+        return this.#lose(trouble, (atLoss) => parts.store.failOver(parts.random, atLoss));
       case "freeze":
         return freeze(parts);
       case "client-kill":
@@ -280,17 +280,17 @@ export class Nemesis {
   // ---- the store
 
   /** Its power, or its primary; what was acknowledged is forgotten by the store alone, or together with those who remember it. */
-  async #lose(trouble: "power-loss" | "fail-over", happen: () => Promise<Loss>): Promise<void> {
+  async #lose(trouble: "power-loss" | "fail-over", happen: (atLoss: AtLoss) => Promise<Loss>): Promise<void> {
     const { crew, planned, books, onLoss } = this.#parts;
     const what = trouble === "power-loss" ? "power loss" : trouble;
     const isForgotten = forgets(trouble, planned);
     if (isForgotten) {
       await Promise.all(this.#behind);
       await crew.full();
-      if (planned.together) await Promise.all(crew.fit.slice(0, 2).map((place) => this.#killOne(place)));
-      else await pass(this.#endedAt + apartMs - Date.now());
+      if (!planned.together) await pass(this.#endedAt + apartMs - Date.now());
     }
-    const loss = await happen();
+    const goDown = async () => void (await Promise.all(crew.fit.map((place) => this.#killOne(place))));
+    const loss = await happen(isForgotten && planned.together ? goDown : () => Promise.resolve());
     const { from, until, bytes } = loss;
     books.mishap(what, { lost: { from, until }, note: `${bytes} bytes` });
     if (!isForgotten) return;

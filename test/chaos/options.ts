@@ -70,6 +70,10 @@ const shares: Readonly<Record<Exclude<Trouble, "kill" | "crash">, number>> = {
 /** Every name of a fault. */
 export const troubles: readonly string[] = ["kill", "crash", ...Object.keys(shares)];
 
+/** What a round is about in which store and processes go down together. */
+const losses: ReadonlySet<string> = new Set(["power-loss", "fail-over"]);
+const oftener = 3;
+
 /** Of the deaths, those at a planned point. */
 const crashShare = 0.5;
 export const dropsForEachKill = 4;
@@ -103,7 +107,7 @@ export function planned(asked: Asked): Planned {
     ["crash", crashes],
     ...Object.entries(shares).map(([trouble, share]) => [
       trouble,
-      kills === 0 ? 0 : Math.max(1, Math.round(kills * share)),
+      kills === 0 ? 0 : Math.max(1, Math.round(kills * share * (asked.together && losses.has(trouble) ? oftener : 1))),
     ]),
   ]) as Record<Trouble, number>; // every trouble is named there
   for (const trouble of without) counts[trouble] = 0;
