@@ -271,9 +271,12 @@ function keyFindings({ keys: { strays } }: Installation): readonly Finding[] {
   ];
 }
 
-/** Compares by the numbers of `wanted`; what is no version is not old. */
+/** By major and minor; what is no version is not old. */
 function isAtLeast(version: string, wanted: string): boolean {
-  const [has, wants] = [version, wanted].map((text) => text.split(".").map(Number)) as [number[], number[]]; // two in, two out
-  const differs = wants.findIndex((part, at) => (has[at] ?? 0) !== part);
-  return differs === -1 || !((has[differs] ?? 0) < (wants[differs] ?? 0));
+  return orderOf(version) >= orderOf(wanted);
+}
+
+function orderOf(version: string): number {
+  const match = /^(\d+)\.(\d+)/.exec(version);
+  return match === null ? Number.POSITIVE_INFINITY : 1_000 * Number(match[1]) + Number(match[2]);
 }
