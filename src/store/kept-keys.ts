@@ -18,7 +18,20 @@ export type KeyReason =
 
 const ofNamespace = ["meta", "sagas", "serves", "paused"];
 const ofShard = [
-  ...["due", "clock", "queued", "fair", "fair-late", "owners", "suspects", "structures", "gone", "shelves", "barrier"],
+  ...[
+    "due",
+    "clock",
+    "queued",
+    "fair",
+    "fair-late",
+    "owners",
+    "suspects",
+    "structures",
+    "gone",
+    "shelves",
+    "barrier",
+    "audit",
+  ],
   ...["schedules", "heard", "supervised", "parked", "asking", "unreadable", "expiring"],
 ];
 const named = ["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run"];
