@@ -22,6 +22,7 @@ import {
   defaultThresholds,
   type Fact,
   type Facts,
+  type Installation,
   type Store,
   type Thresholds,
   type Ticks,
@@ -36,7 +37,7 @@ import {
   systemVitals,
   type Worker,
 } from "./engine/index.ts";
-import { RepriseError } from "./errors.ts";
+import { errorCodeOf, RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
 import {
   bullmqCanaries,
@@ -50,12 +51,13 @@ import { redact, redactValue } from "./redact.ts";
 import {
   type ConnectionOptions,
   examineServers,
+  inspectServers,
   type RedisClient,
   type RedisConnections,
   redisConnections,
 } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
-import { type BarrierOption, redisStore } from "./store/index.ts";
+import { type BarrierOption, redisStore, straysIn } from "./store/index.ts";
 import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
 import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
 
@@ -166,6 +168,54 @@ export async function checkDeploy(options: CreateClientOptions & CheckOptions): 
   try {
     return await checkRuns(portsOf(base), clientOptionsOf(base), options);
   } finally {
+    await base.close();
+  }
+}
+
+/** How closely an installation is looked at. */
+export interface InspectOptions extends PlaceOptions {
+  /** Keys on each Redis that are passed at most, looking for those that nothing accounts for. */
+  readonly maxKeys: number;
+}
+
+/**
+ * What there is to see of an installation, also where its settings are so bad that nothing else would open it; `findingsIn` says what is
+ * wrong with it. Writes nothing.
+ *
+ * @throws RepriseError CONFIG_INVALID, STORE_UNAVAILABLE.
+ */
+export async function inspectPlace(options: InspectOptions): Promise<Omit<Installation, "node" | "isProduction">> {
+  const base = baseOf(options, { readOnly: true });
+  const { config, connections, namespace, lanes, queueConnection } = base;
+  try {
+    const client = queueConnection();
+    await connections.ready(client);
+    const servers = await inspectServers(client);
+    const { registeredShards, ...keys } = await straysIn(client, { namespace, lanes, maxKeys: options.maxKeys });
+    const configured = base.store.shards;
+    return {
+      servers,
+      keys,
+      shards: { configured, registered: registeredShards },
+      fleet: await fleetAt({ ...options, shards: registeredShards ?? configured }),
+      allowsForgetful: config.allowForgetfulStore,
+    };
+  } finally {
+    await base.close();
+  }
+}
+
+/** `null`: the store is not opened as it is set. */
+async function fleetAt(options: PlaceOptions): Promise<Installation["fleet"]> {
+  const base = baseOf(options, { readOnly: true });
+  const client = connectedClient(portsOf(base), clientOptionsOf(base));
+  try {
+    return await client.workers();
+  } catch (error) {
+    if (errorCodeOf(error) === "STORE_EVICTS") return null;
+    throw error;
+  } finally {
+    await client.close();
     await base.close();
   }
 }

@@ -126,6 +126,8 @@ export interface ShardKeys {
   /** Sagas of which runs were put on the shelf. */
   readonly shelves: string;
   readonly barrier: string;
+  /** What people have done. */
+  readonly audit: string;
   readonly channel: string;
 }
 
@@ -144,6 +146,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     gone: `${prefix}gone`,
     shelves: `${prefix}shelves`,
     barrier: `${prefix}barrier`,
+    audit: `${prefix}audit`,
     channel: `${prefix}moved`,
   };
 }

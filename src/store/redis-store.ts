@@ -9,6 +9,8 @@
 
 import type {
   AcquireCommand,
+  Act,
+  ActsQuery,
   AskTurnCommand,
   ClaimIntentCommand,
   CommitCommand,
@@ -35,6 +37,7 @@ import type {
 import { RepriseError } from "../errors.ts";
 import type { Json } from "../saga/index.ts";
 import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
+import { acts, note } from "./redis/acts.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { onReopened, type StoreConnections, serversOf } from "./redis/connections.ts";
@@ -331,6 +334,14 @@ class RedisStore implements Store {
     const { barrier } = this.#parts();
     if (this.#syncsAlways === true) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
+  }
+
+  async note(act: Act) {
+    await note(this.#parts().wire, act);
+  }
+
+  async acts(query: ActsQuery) {
+    return await acts(this.#parts().wire, query);
   }
 
   async durability() {

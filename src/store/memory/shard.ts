@@ -4,6 +4,7 @@
  */
 import type { WakeUp } from "../../core/index.ts";
 import { graceMs, isFresh } from "../limits.ts";
+import type { Acts } from "./acts.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
@@ -37,6 +38,7 @@ export interface Shard {
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
+  readonly acts: Acts;
   highest: number;
 }
 
@@ -57,6 +59,7 @@ export function newShard(lane: number): Shard {
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),
+    acts: [],
     highest: 0,
   };
 }
