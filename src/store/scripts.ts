@@ -48,6 +48,7 @@ const parts = {
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan"],
   note_result: ["due", "plan"],
+  take_notices: [],
   expired: ["due"],
   purge: [],
   read: [],

@@ -7,6 +7,7 @@ import { graceMs, isFresh } from "../limits.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
+import type { NoticeBoxes } from "./notices.ts";
 import type { Plans } from "./plans.ts";
 import type { Lines } from "./turns.ts";
 
@@ -37,6 +38,7 @@ export interface Shard {
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
+  readonly notices: NoticeBoxes;
   highest: number;
 }
 
@@ -57,6 +59,7 @@ export function newShard(lane: number): Shard {
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),
+    notices: new Map(),
     highest: 0,
   };
 }
