@@ -13,6 +13,7 @@ import {
   type DrainRequest,
   machinesOf,
   maxRunsShown,
+  type NoticeHook,
   type RunRef,
   stuckMsOf,
   type Ticks,
@@ -25,6 +26,7 @@ import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { tellParent } from "./children.ts";
 import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { Courier, type TellHook } from "./couriers.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
 import { Heart, type OwnWords } from "./heart.ts";
@@ -51,6 +53,8 @@ export interface WorkerParts {
   readonly ticks?: Ticks;
   /** How its process is; without it this worker says nothing of itself, and hears no request to drain. */
   readonly vitals?: Vitals;
+  /** Tells hooks; without it nobody is told by this worker, though what is to be told is owed. */
+  readonly tell?: TellHook;
   /** What it puts into the queues it reads, to see that jobs come through. */
   readonly canaries?: Canaries;
 }
@@ -74,6 +78,8 @@ export interface WorkerOptions {
   readonly settings: EngineSettings;
   readonly allowForgetfulStore: boolean;
   readonly log: StepLogSink;
+  /** Who wants to hear of runs; nobody unless given. */
+  readonly hooks?: readonly NoticeHook[];
 }
 
 /** A worker process's engine. */
@@ -117,6 +123,7 @@ class EngineWorker implements Worker {
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
   readonly #schedules: ScheduleDesk | null;
+  readonly #couriers: readonly Courier[];
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
@@ -143,6 +150,9 @@ class EngineWorker implements Worker {
     const { ticks } = parts;
     this.#schedules =
       ticks === undefined ? null : new ScheduleDesk({ context: this.#context, ticks, sagas: options.sagas });
+    const { tell } = parts;
+    this.#couriers =
+      tell === undefined ? [] : this.#context.hooks.map((hook) => new Courier(this.#context, hook, tell));
     this.#heart = this.#heartOf(parts);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -211,6 +221,7 @@ class EngineWorker implements Worker {
     await this.#consumer.start();
     if (this.#desk !== null) this.#context.background(this.#desk.start());
     if (this.#schedules !== null) this.#context.background(this.#schedules.start());
+    for (const courier of this.#couriers) courier.start();
     if (this.#stopping) return;
     this.#state = "ready";
     this.#heart?.start();
@@ -243,6 +254,7 @@ class EngineWorker implements Worker {
     this.#reconciler.stop();
     this.#paused.stop();
     this.#retention.stop();
+    for (const courier of this.#couriers) courier.stop();
     const drained = this.#stopTaking(shutdownMs + abortGraceMs + lastCommitMs);
     for (const driver of this.#drivers) driver.stop();
     if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();
@@ -342,6 +354,7 @@ class EngineWorker implements Worker {
       owner: this.id,
       settings,
       sagas: servedSagas(sagas),
+      hooks: options.hooks ?? [],
       leases: new Leases({ store, clock, leaseMs, renewMs, marginMs, onTrouble }),
       invoke: { clock, services, sink: log, abortGraceMs, maxPayloadBytes },
       get needsBarrier() {

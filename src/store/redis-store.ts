@@ -32,6 +32,7 @@ import type {
   SendCommand,
   SharedQuery,
   Store,
+  TakeNoticesCommand,
   TakePlanCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
@@ -46,6 +47,7 @@ import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
+import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
@@ -298,6 +300,18 @@ class RedisStore implements Store {
 
   async noteResult(id: string, item: number, result: Json) {
     return await noteResult(this.#parts().wire, id, item, result);
+  }
+
+  async takeNotices(command: TakeNoticesCommand) {
+    return await takeNotices(this.#parts().wire, command);
+  }
+
+  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
+    await dropNotices(this.#parts().wire, shard, hook, texts);
+  }
+
+  async noticesOwed() {
+    return await noticesOwed(this.#parts().wire);
   }
 
   async hello(owner: OwnerRef, serves: readonly string[]): Promise<void> {
