@@ -347,7 +347,6 @@ class EngineWorker implements Worker {
     const { store, clock, facts } = ports;
     const { leaseMs, renewMs, marginMs, abortGraceMs, maxPayloadBytes } = settings;
     const onTrouble = (where: string, error: unknown) => trouble({ facts }, where, error);
-    const worker = this;
     const context: EngineContext = {
       ...ports,
       namespace,
@@ -357,9 +356,9 @@ class EngineWorker implements Worker {
       hooks: options.hooks ?? [],
       leases: new Leases({ store, clock, leaseMs, renewMs, marginMs, onTrouble }),
       invoke: { clock, services, sink: log, abortGraceMs, maxPayloadBytes },
-      get needsBarrier() {
-        return worker.#needsBarrier;
-      },
+      // (No getter: with one of its own V8 would give each context a hidden class that lives, with all it can reach, until the next
+      // full collection.)
+      needsBarrier: () => this.#needsBarrier,
       moved: (before, commit, run) => {
         this.#memory.keep(commit, run);
         this.#desk?.follow(before, commit.record);

@@ -104,6 +104,7 @@ const againMs = 100;
 export class Load {
   readonly #parts: LoadParts;
   readonly #jobs: readonly Job[];
+  readonly #byId: ReadonlyMap<string, Job>;
   /** Started and not at rest as far as is known, the oldest first. */
   readonly open = new Map<string, Job>();
   readonly #startedAt = new Map<string, number>();
@@ -117,6 +118,7 @@ export class Load {
   constructor(parts: LoadParts, jobs: readonly Job[]) {
     this.#parts = parts;
     this.#jobs = jobs;
+    this.#byId = new Map(jobs.map((job) => [job.id, job]));
   }
 
   async begin(): Promise<void> {
@@ -156,7 +158,7 @@ export class Load {
   }
 
   #heard(id: string, status: RunStatus): void {
-    const job = this.#jobs.find((each) => each.id === id);
+    const job = this.#byId.get(id);
     if (job === undefined) return;
     if (restful.has(status)) this.open.delete(id);
     else this.open.set(id, job);

@@ -20,6 +20,7 @@ import { forgottenCommits, judge, opened, type Verdict } from "./judge.ts";
 import { jobsOf, Load } from "./load.ts";
 import { Nemesis } from "./nemesis.ts";
 import { type Asked, planned } from "./options.ts";
+import { keptShare, Pace } from "./pace.ts";
 import { People } from "./people.ts";
 import { everything } from "./sagas.ts";
 import { StorePair } from "./store-pair.ts";
@@ -39,6 +40,8 @@ export interface Round extends Verdict {
 }
 
 const size = 3;
+/** How often more of the load is let go. */
+const feedMs = 200;
 /** From when nothing goes wrong any more. */
 const restWithinMs = 120_000;
 const drainedWithinMs = 40_000;
@@ -101,25 +104,30 @@ export async function playRound(
     await load.begin();
     mark();
     people.begin();
+    const pace = new Pace(plan);
     const nemesis = new Nemesis({
       planned: plan,
       random: new Random(asked.seed + 3),
       crew,
       store,
       books,
-      onProgress: (share) => load.allow(Math.ceil(share * asked.runs)),
+      onNext: (n) => pace.begin(n),
+      onFurther: (share) => load.allow(Math.ceil((1 - keptShare * (1 - share)) * asked.runs)),
       onLoss: (since) => load.startAgain(since - 2 * settings.leaseMs),
       isKnown: async (since) => {
-        const acked = books.acked().filter(({ at }) => at >= since - 2 * settings.leaseMs);
+        const acked = books.acked(since - 2 * settings.leaseMs).filter(({ at }) => at >= since - 2 * settings.leaseMs);
         const logs = new Map<string, readonly LogEntry[]>();
         for (const { id } of acked) if (!logs.has(id)) logs.set(id, await connections.store.log({ tenant, id }));
         return forgottenCommits(acked, logs).length === 0;
       },
     });
+    const feeding = setInterval(() => load.allow(Math.ceil(pace.share * asked.runs)), feedMs);
     const progress = setInterval(() => {
       tell(`${load.started} runs started, ${load.open.size} open, ${nemesis.kills} kills`);
     }, 10_000);
-    await nemesis.play().finally(() => clearInterval(progress));
+    await nemesis.play().finally(() => {
+      for (const timer of [feeding, progress]) clearInterval(timer);
+    });
     mark();
     load.allow(asked.runs);
     books.mishap("quiet");
