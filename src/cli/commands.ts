@@ -17,6 +17,7 @@ import { batchShow } from "./ops/batch.ts";
 import { completionOf } from "./ops/completion.ts";
 import { doctorCommand } from "./ops/doctor.ts";
 import { gcCommand } from "./ops/gc.ts";
+import { migrateCommand } from "./ops/migrate.ts";
 import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
 import { sloCommand } from "./ops/slo.ts";
 import { replayPlan } from "./replay/plan.ts";
@@ -66,7 +67,7 @@ export const commands: readonly AnyCommand[] = [
   ...[initCommand, newSaga],
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
-  ...[doctorCommand, sloCommand, batchShow, auditCommand, gcCommand, completionOf(() => commands)],
+  ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
   ...[workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];
