@@ -25,11 +25,12 @@ export interface Job {
 }
 
 const mix: readonly (readonly [Kind, number])[] = [
-  ["order", 0.4],
+  ["order", 0.35],
   ["loan", 0.15],
-  ["fan", 0.2],
-  ["timer", 0.15],
+  ["fan", 0.19],
+  ["timer", 0.14],
   ["batch", 0.1],
+  ["agent", 0.07],
 ];
 const refuseShare = 0.2;
 const faultShare = 0.3;
@@ -130,6 +131,10 @@ export class Load {
   allow(count: number): void {
     this.#allowed = Math.min(this.#jobs.length, Math.max(this.#allowed, count));
     this.#go();
+  }
+
+  get isFull(): boolean {
+    return this.open.size >= maxOpen;
   }
 
   get started(): number {

@@ -14,7 +14,7 @@ import { Deal } from "./deal.ts";
 import { Drops } from "./drops.ts";
 import { forgets, lateable, type Planned, refusable, type Trouble } from "./options.ts";
 import { clientKill, freeze, redisKill, squeeze, weather } from "./outages.ts";
-import { type Loss, pass, type StorePair } from "./store-pair.ts";
+import { type AtLoss, type Loss, pass, type StorePair } from "./store-pair.ts";
 import { settings } from "./words.ts";
 
 export interface NemesisParts {
@@ -23,6 +23,8 @@ export interface NemesisParts {
   readonly crew: Crew;
   readonly store: StorePair;
   readonly books: Books;
+  /** Are as many runs under way as may be? */
+  readonly isCrowded: () => boolean;
   /** The n-th of the schedule begins. */
   readonly onNext: (n: number) => void;
   /** So much of what is tried again after the schedule is over, from 0 to 1. */
@@ -38,6 +40,8 @@ const { leaseMs } = settings;
 const gap = { leastMs: 100, mostMs: 500 } as const;
 /** A slow machine is given more time: who has just begun to serve must come to do something. */
 const bootsBetween = 0.25;
+/** So long it waits, at most, for runs that are under way to become fewer. */
+const crowdedMs = 2_000;
 /** So long an armed worker is waited for to come to its point; longer, where nobody has died there yet. */
 const hitWithinMs = 2_500;
 const firstHitWithinMs = 5_000;
@@ -66,6 +70,8 @@ export class Nemesis {
   /** Until then nobody is ended: whoever remembers what was forgotten must live to tell. */
   #spared: Promise<void> = Promise.resolve();
   kills = 0;
+  /** By trouble: what it took of the time in which the schedule goes on, waiting for somebody to hurt included. */
+  readonly spentMs: Record<string, number> = {};
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
@@ -87,7 +93,9 @@ export class Nemesis {
     const { planned, onNext, onFurther } = this.#parts;
     for (const [n, trouble] of planned.schedule.entries()) {
       onNext(n);
+      const began = performance.now();
       await this.#make(trouble);
+      this.spentMs[trouble] = Math.round((this.spentMs[trouble] ?? 0) + performance.now() - began);
       await this.#breathe();
     }
     await this.#over();
@@ -105,6 +113,8 @@ export class Nemesis {
   async #breathe(): Promise<void> {
     const { crew, random } = this.#parts;
     await pass(Math.max(crew.bootMs * bootsBetween, random.between(gap.leastMs, gap.mostMs)));
+    // A slow machine takes longer: kills that leave the runs no time prove little.
+    await waitFor(() => !this.#parts.isCrowded(), { timeoutMs: crowdedMs, everyMs: 100 }).catch(() => undefined);
   }
 
   async #over(): Promise<void> {
@@ -128,9 +138,9 @@ export class Nemesis {
       case "redis-kill":
         return redisKill(parts);
       case "power-loss":
-        return this.#lose(trouble, () => parts.store.losePower(parts.random));
+        return this.#lose(trouble, (atLoss) => parts.store.losePower(parts.random, atLoss));
       case "fail-over":
-        return this.#lose(trouble, () => parts.store.failOver(parts.random));
+        return this.#lose(trouble, (atLoss) => parts.store.failOver(parts.random, atLoss));
       case "freeze":
         return freeze(parts);
       case "client-kill":
@@ -270,17 +280,17 @@ export class Nemesis {
   // ---- the store
 
   /** Its power, or its primary; what was acknowledged is forgotten by the store alone, or together with those who remember it. */
-  async #lose(trouble: "power-loss" | "fail-over", happen: () => Promise<Loss>): Promise<void> {
+  async #lose(trouble: "power-loss" | "fail-over", happen: (atLoss: AtLoss) => Promise<Loss>): Promise<void> {
     const { crew, planned, books, onLoss } = this.#parts;
     const what = trouble === "power-loss" ? "power loss" : trouble;
     const isForgotten = forgets(trouble, planned);
     if (isForgotten) {
       await Promise.all(this.#behind);
       await crew.full();
-      if (planned.together) await Promise.all(crew.fit.slice(0, 2).map((place) => this.#killOne(place)));
-      else await pass(this.#endedAt + apartMs - Date.now());
+      if (!planned.together) await pass(this.#endedAt + apartMs - Date.now());
     }
-    const loss = await happen();
+    const goDown = async () => void (await Promise.all(crew.fit.map((place) => this.#killOne(place))));
+    const loss = await happen(isForgotten && planned.together ? goDown : () => Promise.resolve());
     const { from, until, bytes } = loss;
     books.mishap(what, { lost: { from, until }, note: `${bytes} bytes` });
     if (!isForgotten) return;

@@ -70,6 +70,10 @@ const shares: Readonly<Record<Exclude<Trouble, "kill" | "crash">, number>> = {
 /** Every name of a fault. */
 export const troubles: readonly string[] = ["kill", "crash", ...Object.keys(shares)];
 
+/** What a round is about in which store and processes go down together. */
+const losses: ReadonlySet<string> = new Set(["power-loss", "fail-over"]);
+const oftener = 3;
+
 /** Of the deaths, those at a planned point. */
 const crashShare = 0.5;
 export const dropsForEachKill = 4;
@@ -78,6 +82,7 @@ export const dropsForEachKill = 4;
 const reachable: readonly Point[] = [
   ...(["P03", "P04", "P05", "P06", "P09", "P10", "P12", "P13", "granted"] as const),
   ...(["P14", "C01", "C02", "C03", "C04", "P11", "H01", "H02", "H03", "H06", "H07", "H04", "H05"] as const),
+  ...(["I01", "I02", "I03", "I04", "I05", "I06", "T01", "T02", "T03", "T04", "T05", "T06"] as const),
 ];
 
 /** Kills for each window. */
@@ -89,6 +94,7 @@ const calmShare = 0.6;
 export const refusable: readonly Point[] = [
   ...(["P04", "P05", "P06", "P09", "P10", "P11", "P13", "P14", "granted"] as const),
   ...(["C01", "C02", "C03", "C04", "H01", "H02", "H03", "H04", "H05", "H06", "H07"] as const),
+  ...(["I01", "I02", "I03", "I04", "I05", "I06", "T01", "T02", "T03", "T04", "T05", "T06"] as const),
 ];
 export const lateable: readonly Point[] = [...refusable, "P03", "P12"];
 
@@ -101,7 +107,7 @@ export function planned(asked: Asked): Planned {
     ["crash", crashes],
     ...Object.entries(shares).map(([trouble, share]) => [
       trouble,
-      kills === 0 ? 0 : Math.max(1, Math.round(kills * share)),
+      kills === 0 ? 0 : Math.max(1, Math.round(kills * share * (asked.together && losses.has(trouble) ? oftener : 1))),
     ]),
   ]) as Record<Trouble, number>; // every trouble is named there
   for (const trouble of without) counts[trouble] = 0;

@@ -16,6 +16,7 @@ import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts"
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { Books } from "./books.ts";
 import { Crew } from "./crew.ts";
+import { type Derived, derivedOf } from "./derived.ts";
 import { forgottenCommits, judge, opened, type Verdict } from "./judge.ts";
 import { jobsOf, Load } from "./load.ts";
 import { Nemesis } from "./nemesis.ts";
@@ -32,6 +33,10 @@ export interface Round extends Verdict {
   readonly dropped: number;
   readonly races: number;
   readonly mishaps: Readonly<Record<string, number>>;
+  /** By trouble: what it took of the schedule. */
+  readonly spentMs: Readonly<Record<string, number>>;
+  /** What followed from what was asked. */
+  readonly derived: Derived;
   readonly seconds: number;
   /** From the start to the first fault, under faults, until everything was at rest, and for the verdict. */
   readonly phaseSeconds: readonly number[];
@@ -86,6 +91,8 @@ export async function playRound(
     const allowForgetfulStore = asked.fsync === "everysec";
     const crew = own(await Crew.open({ books, store, world: world.url, built, allowForgetfulStore, nextSkewMs }, size));
     const jobs = jobsOf(asked.seed, asked.runs);
+    const derived = derivedOf(plan, jobs);
+    tell(JSON.stringify(derived));
     const load = own(
       new Load(
         {
@@ -111,6 +118,7 @@ export async function playRound(
       crew,
       store,
       books,
+      isCrowded: () => load.isFull,
       onNext: (n) => pace.begin(n),
       onFurther: (share) => load.allow(Math.ceil((1 - keptShare * (1 - share)) * asked.runs)),
       onLoss: (since) => load.startAgain(since - 2 * settings.leaseMs),
@@ -152,7 +160,7 @@ export async function playRound(
     const phaseSeconds = marks.slice(1).map((at, n) => secondsIn(at - (marks[n] ?? began)));
     const seconds = secondsIn(performance.now() - began);
     keeps ||= verdict.violations.length > 0 || verdict.voids.length > 0;
-    const { kills, dropped } = nemesis;
+    const { kills, dropped, spentMs } = nemesis;
     const { races } = people;
     return {
       ...verdict,
@@ -161,6 +169,8 @@ export async function playRound(
       dropped,
       races,
       mishaps,
+      spentMs,
+      derived,
       seconds,
       phaseSeconds,
       books: keeps ? directory : null,
