@@ -73,7 +73,7 @@ export interface PlaceOptions {
    * or where that is, as REPRISE_ARTIFACTS says it; REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
    */
   readonly artifacts?: Artifacts | string | undefined;
-  /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
+  /** `redis://`, `rediss://`, `redis+sentinel://`, `unix://`, or parts; REDIS_URL unless given. */
   readonly redis?: string | ConnectionOptions | undefined;
   /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
   readonly namespace?: string | undefined;
@@ -113,7 +113,7 @@ export interface CreateWorkerOptions extends PlaceOptions {
    * be given the same: what a worker commits that does not know a hook is never told to it.
    */
   readonly notify?: Readonly<Record<string, NotifyOptions>> | undefined;
-  /** What a `once` step waits for where Redis does not sync every write. */
+  /** What a `once` step waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Run `once` steps on a Redis that may forget about a second of what it acknowledged. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -137,7 +137,7 @@ export interface AdminOptions extends Partial<AdminPlace> {
 export interface CreateIdempotencyOptions
   extends Pick<PlaceOptions, "redis" | "namespace" | "shards" | "settings" | "facts">,
     IdempotencyTimes {
-  /** What a claim waits for where Redis does not sync every write. */
+  /** What a claim waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Take a Redis that may forget about a second of claims: their requests would be carried out again. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -593,8 +593,13 @@ function keptIn(options: Omit<PlaceOptions, "sagas">, { barrier, readOnly = fals
   const lanes = options.lanes ?? (connections.isCluster && config.lanes === 1 ? 4 : config.lanes);
   const shards = options.shards ?? config.shards;
   const settleMs = settings.leaseMs;
-  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: barrier ?? null });
+  const waits = barrier ?? barrierIn(config);
+  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: waits });
   return { config, settings, namespace, lanes, connections, store, facts, onTrouble };
+}
+
+function barrierIn({ barrierOn }: Config): BarrierOption | null {
+  return typeof barrierOn === "number" ? { replicas: barrierOn } : barrierOn;
 }
 
 function connectionOptions(

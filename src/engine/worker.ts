@@ -25,7 +25,7 @@ import { Acquirer } from "./acquire.ts";
 import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { tellParent } from "./children.ts";
-import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { type EngineContext, type EnginePorts, trouble, untilAnswered, within } from "./context.ts";
 import { Courier, type TellHook } from "./couriers.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
@@ -130,6 +130,8 @@ class EngineWorker implements Worker {
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
+  /** Where the pulse is by now. */
+  #place: PulsePlace | null = null;
   #forgetReconnects: (() => void) | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
@@ -235,8 +237,15 @@ class EngineWorker implements Worker {
   #sayHello(place: PulsePlace): void {
     this.#context.background(this.#elders.met(place.serverId));
     this.#context.background(this.#memory.compare());
-    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
+    this.#place = place;
+    const hello = untilAnswered(this.#context, "hello", () => this.#register(place));
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  }
+
+  /** Said until it is heard: to everybody else a pulse that nobody knows of is none, and its owner is dead. */
+  async #register(place: PulsePlace): Promise<void> {
+    if (place !== this.#place) return; // there is a newer pulse by now
+    await this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
   }
 
   async #giveUp(run: RunRef): Promise<void> {

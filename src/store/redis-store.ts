@@ -346,7 +346,7 @@ class RedisStore implements Store {
 
   async barrier(timeoutMs: number): Promise<boolean> {
     const { barrier } = this.#parts();
-    if (this.#syncsAlways === true) return true;
+    if (this.#isSafeOnceAcknowledged) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
   }
 
@@ -358,9 +358,15 @@ class RedisStore implements Store {
     return await acts(this.#parts().wire, query);
   }
 
+  /** Whoever waits for replicas does so because this server's disk may not come back: syncing it is not enough. */
+  get #isSafeOnceAcknowledged(): boolean {
+    const { barrier } = this.#options;
+    return this.#syncsAlways === true && (barrier == null || barrier === "aof");
+  }
+
   async durability() {
     await this.#askDurability(this.#parts().wire);
-    if (this.#syncsAlways === true) return "always";
+    if (this.#isSafeOnceAcknowledged) return "always";
     return this.#options.barrier == null ? "forgetful" : "barrier";
   }
 
