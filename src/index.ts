@@ -82,7 +82,7 @@ export {
   type VerbOptions,
   type Workers,
 } from "./client/index.ts";
-export { defaultSettings, type Settings } from "./config.ts";
+export { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
 export type {
   Alert,
   ArtifactKey,

@@ -8,6 +8,7 @@ import type {
   Facts,
   Ids,
   Machine,
+  NoticeHook,
   Remembered,
   Run,
   RunRecord,
@@ -48,6 +49,8 @@ export interface EngineContext extends EnginePorts {
   readonly owner: string;
   readonly settings: EngineSettings;
   readonly sagas: ServedSagas;
+  /** Who wants to hear of runs. */
+  readonly hooks: readonly NoticeHook[];
   readonly leases: Leases;
   readonly invoke: InvokeDeps;
   /** `once` calls wait for a durable store. */
