@@ -36,6 +36,7 @@ import { sagasList } from "./sagas/list.ts";
 import { schemaCommand } from "./sagas/schema.ts";
 import { sagasShow } from "./sagas/show.ts";
 import { simulateCommand } from "./sagas/simulate.ts";
+import { topCommand } from "./top/command.ts";
 import { versionCommand } from "./version.ts";
 import { workersDrain } from "./workers/drain.ts";
 import { workersList } from "./workers/list.ts";
@@ -65,6 +66,6 @@ export const commands: readonly AnyCommand[] = [
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
   ...[sloCommand, batchShow, gcCommand, completionOf(() => commands)],
-  ...[workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

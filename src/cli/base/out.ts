@@ -24,6 +24,12 @@ export interface OutOptions {
   readonly noteColors: Colors;
 }
 
+export interface Screen {
+  show(lines: readonly Line[]): void;
+  /** What was shown last stays, and the cursor is given back. */
+  close(): void;
+}
+
 const uncoloured = colorsIn({}, {}, false);
 
 /** Things of one kind, or a page of them. */
@@ -60,6 +66,18 @@ export class Out {
   /** Is somebody looking, so that something may move? */
   get isLive(): boolean {
     return this.#options.stdout.isTTY === true && (this.format === "table" || this.format === "wide");
+  }
+
+  /** Lines that are drawn over the ones before, on the terminal that stdout is. */
+  async screen(): Promise<Screen> {
+    const { createLogUpdate } = await import("log-update");
+    const { stdout, colors } = this.#options;
+    // Whoever asks has seen that it is a terminal (`isLive`).
+    const update = createLogUpdate(stdout as NodeJS.WriteStream);
+    return {
+      show: (lines) => update(lines.map((line) => draw(line, colors)).join("\n")),
+      close: () => update.done(),
+    };
   }
 
   /** One thing: `{ apiVersion, kind, data }`, or the lines that a person reads. */
