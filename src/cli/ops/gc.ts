@@ -16,9 +16,10 @@ export const gcCommand = command<[], object>({
     const { dryRun, yes } = cli.globals;
     const { due, later } = await client.gc({ dryRun: true });
     if (!dryRun && !yes) await cli.ask.confirm(`Delete ${counted(due, "run")} for good?`, "--yes");
+    const progress = cli.out.progress("delete", due);
     const report = dryRun
       ? { purged: 0, due, later }
-      : await client.gc({ onProgress: (purged) => cli.out.detail(`${counted(purged, "run")} deleted`) });
+      : await client.gc({ onProgress: (purged) => progress.at(purged) }).finally(() => progress.end());
     cli.out.document("GcReport", report, {
       lines: () => [
         [ink("bold", String(report.purged)), " deleted"],
