@@ -43,6 +43,7 @@ export {
   type MigrateOptions,
   type MigrateReport,
   type Operator,
+  type Overview,
   type PageQuery,
   type ParkedRun,
   type Paused,

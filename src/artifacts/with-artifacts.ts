@@ -64,6 +64,7 @@ function unchanged(store: Store) {
     pauseSaga: (paused) => store.pauseSaga(paused),
     resumeSaga: (saga) => store.resumeSaga(saga),
     pausedSagas: () => store.pausedSagas(),
+    count: (...given) => store.count(...given),
     takeNotices: (command) => store.takeNotices(command),
     dropNotices: (...given) => store.dropNotices(...given),
     noticesOwed: () => store.noticesOwed(),

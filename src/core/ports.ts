@@ -349,6 +349,8 @@ export interface Store extends ActShelf, Heartbeats, IntentRegistry, NoticeBox, 
   inbox(run: RunRef): Promise<readonly InboxEntry[]>;
   list(query: ListQuery): Promise<ListPage>;
   listShared(query: SharedQuery): Promise<SharedPage>;
+  /** How many runs of a tenant are in each of these listings (`listingsOf`). */
+  count(tenant: string, listings: readonly string[]): Promise<readonly number[]>;
   serving(): Promise<Serving>;
   load(): Promise<Timed<StoreLoad>>;
   /** What is registered of a version; nothing is written. */

@@ -32,6 +32,7 @@ import { Elders } from "./elders.ts";
 import { Heart, type OwnWords } from "./heart.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
+import { PaceMeter } from "./pace.ts";
 import { PausedSagas } from "./paused.ts";
 import { Reconciler } from "./reconcile.ts";
 import { Retention } from "./retention.ts";
@@ -124,6 +125,7 @@ class EngineWorker implements Worker {
   readonly #desk: DeadLetterDesk | null;
   readonly #schedules: ScheduleDesk | null;
   readonly #couriers: readonly Courier[];
+  readonly #pace: PaceMeter;
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
@@ -147,6 +149,7 @@ class EngineWorker implements Worker {
     this.#options = options;
     this.id = parts.ports.ids.next();
     this.#serves = drivenStructures(options.sagas, options.pools);
+    this.#pace = new PaceMeter(parts.ports.clock);
     this.#context = this.#contextOf(parts.ports, options);
     this.#desk = this.#deskOf(parts.deadLetters);
     const { ticks } = parts;
@@ -331,6 +334,7 @@ class EngineWorker implements Worker {
       runs: [...this.#drivers].slice(0, maxRunsShown).map(({ ref }) => ref),
       idleMs: took.length === 0 ? null : Math.round(this.#context.clock.monotonicMs() - Math.max(...took)),
       stuckMs: this.#stuckMs(),
+      pace: this.#pace.read(),
     };
   }
 
@@ -370,6 +374,7 @@ class EngineWorker implements Worker {
       needsBarrier: () => this.#needsBarrier,
       moved: (before, commit, run) => {
         this.#memory.keep(commit, run);
+        this.#pace.moved(before, commit);
         this.#desk?.follow(before, commit.record);
         if (commit.record.parent !== null) context.background(tellParent(context, before, commit.record));
       },

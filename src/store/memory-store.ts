@@ -399,6 +399,11 @@ class MemoryStore implements Store {
     return listShared(this.#shards, query, (shard) => this.#time(shard));
   }
 
+  async count(tenant: string, listings: readonly string[]): Promise<readonly number[]> {
+    const keys = listings.map((listing) => listingKey(tenant, listing));
+    return keys.map((key) => this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0));
+  }
+
   async serving(): Promise<Serving> {
     return serving(this.#shards, this.#serves);
   }

@@ -51,7 +51,7 @@ import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
-import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
+import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -397,6 +397,10 @@ class RedisStore implements Store {
 
   async listShared(query: SharedQuery) {
     return await listShared(this.#parts().wire, query);
+  }
+
+  async count(tenant: string, listings: readonly string[]) {
+    return await countRuns(this.#parts().wire, tenant, listings);
   }
 
   async serving() {
