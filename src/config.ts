@@ -47,6 +47,19 @@ export interface QueueShare {
   readonly limit?: { readonly max: number; readonly durationMs: number };
 }
 
+/** A webhook that is told of runs. */
+export interface NotifyOptions {
+  readonly url: string;
+  /** Signs what is sent; without one nothing is signed. */
+  readonly secret?: string | undefined;
+  /** That they end, are parked for a person, wait for something; all of it unless given. */
+  readonly on?: readonly ("end" | "park" | "wait")[] | undefined;
+  /** Names of sagas; all unless given. */
+  readonly sagas?: readonly string[] | undefined;
+  /** All unless given. */
+  readonly tenants?: readonly string[] | undefined;
+}
+
 /** What a process is told by its environment. */
 export interface Config {
   readonly redisUrl: string | null;

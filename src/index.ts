@@ -43,6 +43,7 @@ export {
   type MigrateOptions,
   type MigrateReport,
   type Operator,
+  type Overview,
   type PageQuery,
   type ParkedRun,
   type Paused,
@@ -82,7 +83,7 @@ export {
   type VerbOptions,
   type Workers,
 } from "./client/index.ts";
-export { defaultSettings, type Settings } from "./config.ts";
+export { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
 export type {
   Alert,
   ArtifactKey,

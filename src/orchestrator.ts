@@ -15,13 +15,17 @@ import {
 } from "./admin/index.ts";
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
-import { type Config, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
+import { type Config, type NotifyOptions, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
 import {
   type Alert,
   type Artifacts,
   defaultThresholds,
   type Fact,
   type Facts,
+  type Installation,
+  idPattern,
+  type NoticeHook,
+  noticeKinds,
   type Store,
   type Thresholds,
   type Ticks,
@@ -34,9 +38,10 @@ import {
   systemClock,
   systemIds,
   systemVitals,
+  type TellHook,
   type Worker,
 } from "./engine/index.ts";
-import { RepriseError } from "./errors.ts";
+import { errorCodeOf, RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
 import {
   bullmqCanaries,
@@ -50,14 +55,16 @@ import { redact, redactValue } from "./redact.ts";
 import {
   type ConnectionOptions,
   examineServers,
+  inspectServers,
   type RedisClient,
   type RedisConnections,
   redisConnections,
 } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
-import { type BarrierOption, redisStore } from "./store/index.ts";
+import { type BarrierOption, redisStore, straysIn } from "./store/index.ts";
 import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
 import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
+import { post } from "./webhook/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
 export interface PlaceOptions {
@@ -101,6 +108,11 @@ export interface CreateWorkerOptions extends PlaceOptions {
   readonly serve?: readonly string[] | undefined;
   /** Named step queues it works on; REPRISE_QUEUES, or none. */
   readonly queues?: readonly QueueOptions[] | undefined;
+  /**
+   * Webhooks that are told when runs end, park or wait, by the name under which it is owed to them. All workers of a namespace are to
+   * be given the same: what a worker commits that does not know a hook is never told to it.
+   */
+  readonly notify?: Readonly<Record<string, NotifyOptions>> | undefined;
   /** What a `once` step waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Run `once` steps on a Redis that may forget about a second of what it acknowledged. */
@@ -170,6 +182,54 @@ export async function checkDeploy(options: CreateClientOptions & CheckOptions): 
   }
 }
 
+/** How closely an installation is looked at. */
+export interface InspectOptions extends PlaceOptions {
+  /** Keys on each Redis that are passed at most, looking for those that nothing accounts for. */
+  readonly maxKeys: number;
+}
+
+/**
+ * What there is to see of an installation, also where its settings are so bad that nothing else would open it; `findingsIn` says what is
+ * wrong with it. Writes nothing.
+ *
+ * @throws RepriseError CONFIG_INVALID, STORE_UNAVAILABLE.
+ */
+export async function inspectPlace(options: InspectOptions): Promise<Omit<Installation, "node" | "isProduction">> {
+  const base = baseOf(options, { readOnly: true });
+  const { config, connections, namespace, lanes, queueConnection } = base;
+  try {
+    const client = queueConnection();
+    await connections.ready(client);
+    const servers = await inspectServers(client);
+    const { registeredShards, ...keys } = await straysIn(client, { namespace, lanes, maxKeys: options.maxKeys });
+    const configured = base.store.shards;
+    return {
+      servers,
+      keys,
+      shards: { configured, registered: registeredShards },
+      fleet: await fleetAt({ ...options, shards: registeredShards ?? configured }),
+      allowsForgetful: config.allowForgetfulStore,
+    };
+  } finally {
+    await base.close();
+  }
+}
+
+/** `null`: the store is not opened as it is set. */
+async function fleetAt(options: PlaceOptions): Promise<Installation["fleet"]> {
+  const base = baseOf(options, { readOnly: true });
+  const client = connectedClient(portsOf(base), clientOptionsOf(base));
+  try {
+    return await client.workers();
+  } catch (error) {
+    if (errorCodeOf(error) === "STORE_EVICTS") return null;
+    throw error;
+  } finally {
+    await client.close();
+    await base.close();
+  }
+}
+
 /**
  * A worker: drives runs and performs calls until it is stopped. It installs no signal handlers and never exits the
  * process.
@@ -182,6 +242,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
   const blocking = once(() => connections.blocking());
+  const { notify = {} } = options;
   const letters = bullmqDeadLetters({ connect: base.queueConnection, blocking, namespace, onTrouble });
   const worker = engineWorker(
     {
@@ -193,6 +254,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
+      tell: tellerOf(notify),
       vitals: systemVitals({ name: options.name ?? config.workerName, version: config.version }),
       canaries: bullmqCanaries({ connect: base.queueConnection, namespace, pools, lanes, onTrouble }),
     },
@@ -206,6 +268,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       settings: base.settings,
       allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
       log: options.log ?? telemetry?.log ?? logToStderr,
+      hooks: hooksOf(notify),
     },
   );
   const unwatch = telemetry?.watch(base);
@@ -214,6 +277,30 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     await base.close();
   });
 }
+
+/** Who wants to hear. A name becomes part of what things are called in the store. */
+function hooksOf(notify: Readonly<Record<string, NotifyOptions>>): readonly NoticeHook[] {
+  const problems = Object.entries(notify).flatMap(([name, { url }]) => {
+    if (!idPattern.test(name)) return [`notify.${name}: a name is 1 to 64 characters of A-Z a-z 0-9 _ . -`];
+    return /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
+  });
+  if (problems.length > 0) throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
+  return Object.entries(notify).map(([name, { on, sagas, tenants }]) => {
+    return { name, on: on ?? noticeKinds, sagas: sagas ?? null, tenants: tenants ?? null };
+  });
+}
+
+function tellerOf(notify: Readonly<Record<string, NotifyOptions>>): TellHook {
+  return async (hook, id, body, signal) => {
+    const { url, secret = null } = notify[hook] as NotifyOptions; // hooks are made of it
+    const refusal = await post({ url, secret }, { id, body }, signal);
+    if (refusal === null) return { fate: "taken", why: "" };
+    return { fate: refusal.status === goneStatus ? "refused" : "failed", why: refusal.why };
+  };
+}
+
+/** By it alone a receiver says that it never wants to be sent this again. */
+const goneStatus = 410;
 
 /** What `/metrics` shows of the telemetry that a worker was given. */
 function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics"> {
@@ -603,6 +690,7 @@ function lineOf(fact: Fact): string | null {
     case "stale":
     case "lease_lost":
     case "purged":
+    case "notified":
       return null;
     case "structure_replaced":
       return JSON.stringify({ level: "info", ...fact });

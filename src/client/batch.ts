@@ -29,6 +29,8 @@ export interface ExecuteBatchOptions {
   readonly canaryWithin?: Duration;
   /** 10 unless given. */
   readonly ratePerSecond?: number;
+  /** Told after each item how many are done with. Must not throw. */
+  readonly onProgress?: (done: number) => void;
 }
 
 /** What came of one item: `run` is the run that goes on. */
@@ -68,7 +70,10 @@ export async function executeBatch(
   const watchMs = checkedDuration(options.canaryWithin ?? standardCanaryMs, "canaryWithin");
   const report = await readBatch(connection, id);
   // One command for all who execute it, so that whoever goes on with it is not another one.
-  await (await connection.store()).takePlan({ id, by: options.by, commandId: id });
+  await (await connection.store()).takePlan({
+    ...{ id, by: options.by, commandId: id },
+    act: { act: "execute_batch", by: options.by, reason: options.reason, run: null, about: `batch ${id}` },
+  });
   const work = new Work(connection, report, options, 1_000 / ratePerSecond);
   const [canaries, others] = await work.begin(canary);
   await work.execute(canaries);
@@ -136,6 +141,7 @@ class Work {
   async #note(place: number, result: ItemResult): Promise<void> {
     await (await this.#connection.store()).noteResult(this.#batch.id, place, { ...result });
     this.#results[place] = result;
+    this.#options.onProgress?.(this.#results.filter((each) => each !== null).length);
   }
 
   #item(place: number): BatchItem {

@@ -3,6 +3,7 @@
  * of its lease alone.
  */
 import type {
+  Act,
   DrainRequest,
   ListPage,
   ListQuery,
@@ -16,6 +17,7 @@ import type {
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
+import { type AuditPage, type AuditQuery, audit } from "./audit.ts";
 import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
@@ -32,6 +34,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
+import { type Overview, overviewOf } from "./overview.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type ServedVersion, servedVersions } from "./sagas.ts";
@@ -173,6 +176,8 @@ export interface Client {
   paused(): Promise<Paused>;
   /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
   workers(): Promise<Workers>;
+  /** The namespace at one glance, with the runs of a tenant (`default` unless given) counted by status and saga. Throws ID_INVALID. */
+  overview(tenant?: string): Promise<Overview>;
   /**
    * Asks a worker (by its id) to take no new runs, let its calls end, give back what it has, and stop. It hears it within five
    * seconds; its process then ends, if it was started by `reprise worker`. Answers who asked first.
@@ -193,6 +198,15 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /**
+   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, drains, deletions. Of each shard
+   * the newest 10,000 are kept, also when their runs are gone.
+   *
+   * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
+   */
+  audit(query?: AuditQuery): Promise<AuditPage>;
+  /** Keeps in the audit what somebody has done that nothing else keeps, such as looking at secrets. Throws STORE_UNAVAILABLE. */
+  note(act: Act): Promise<void>;
   /** Versions of sagas that have open runs or a living worker, whether this client was given them or not. Throws STORE_UNAVAILABLE. */
   served(): Promise<readonly ServedVersion[]>;
   /** What is registered of a version of a saga; `null`: nothing is. Throws STORE_UNAVAILABLE. */
@@ -261,9 +275,12 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    overview: (tenant = defaultTenant) => overviewOf(connection, checkedId(tenant, "the tenant")),
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
+    audit: (query = {}) => audit(connection, { ...query, limit: checkedLimit(query.limit) }),
+    note: async (act) => (await connection.store()).note(act),
     slo: (query) => sloOfSaga(connection, query),
     served: () => servedVersions(connection),
     registered: async (saga, version) => (await connection.store()).registered(saga, version),

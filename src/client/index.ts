@@ -1,5 +1,6 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
+export type { AuditPage, AuditQuery } from "./audit.ts";
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
 export type { BundleOptions } from "./bundle.ts";
 export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";
@@ -23,6 +24,7 @@ export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
+export type { Overview, StatusCounts, Waiting } from "./overview.ts";
 export type { Paused, PauseOptions } from "./paused.ts";
 export type { PlanOptions } from "./plan.ts";
 export type { ExecuteOptions, Replayed } from "./replay.ts";

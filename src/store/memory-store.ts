@@ -6,6 +6,8 @@
 
 import {
   type AcquireCommand,
+  type Act,
+  type ActsQuery,
   type AskTurnCommand,
   type ClaimIntentCommand,
   type Clock,
@@ -34,6 +36,7 @@ import {
   type SharedQuery,
   type Store,
   structureName,
+  type TakeNoticesCommand,
   type TakePlanCommand,
   type Timed,
   type TurnRef,
@@ -51,12 +54,14 @@ import {
   summaryOf,
 } from "./cursor.ts";
 import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
+import { actsOf, remember } from "./memory/acts.ts";
 import type { Cell } from "./memory/cell.ts";
 import { KeptHeartbeats } from "./memory/heartbeats.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
+import { dropNotices, owedIn, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
@@ -66,6 +71,7 @@ import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
 import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
+import { sumOwed } from "./owed.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -225,7 +231,11 @@ class MemoryStore implements Store {
   }
 
   async putSchedule(command: PutScheduleCommand) {
-    return this.#in(0, () => putSchedule(this.#schedules, command));
+    return this.#in(0, ({ acts }, now) => {
+      const answer = putSchedule(this.#schedules, command);
+      if (answer.answer === "OK") remember(acts, command.act, now);
+      return answer;
+    });
   }
 
   async getSchedule(id: string) {
@@ -246,7 +256,23 @@ class MemoryStore implements Store {
   }
 
   async askToDrain(command: DrainCommand) {
-    return this.#in(0, (_, now) => this.#heartbeats.askToDrain(command, now));
+    return this.#in(0, ({ acts }, now) => {
+      const { isFirst, ...answer } = this.#heartbeats.askToDrain(command, now);
+      const { worker, by, reason } = command;
+      if (isFirst) remember(acts, { act: "drain", by, reason, run: null, about: `worker ${worker}` }, now);
+      return answer;
+    });
+  }
+
+  async note(act: Act): Promise<void> {
+    this.#in(0, ({ acts }, now) => {
+      remember(acts, act, now);
+      return {};
+    });
+  }
+
+  async acts(query: ActsQuery) {
+    return actsOf(this.#shards, query);
   }
 
   async putPlan(command: PutPlanCommand) {
@@ -258,11 +284,28 @@ class MemoryStore implements Store {
   }
 
   async takePlan(command: TakePlanCommand) {
-    return this.#inPlan(command.id, ({ plans }, member, now) => takePlan(plans, member, command, now));
+    return this.#inPlan(command.id, ({ plans, acts }, member, now) => {
+      const answer = takePlan(plans, member, command, now);
+      if (answer.answer === "OK") remember(acts, command.act, now);
+      return answer;
+    });
   }
 
   async noteResult(id: string, item: number, result: Json) {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
+  }
+
+  async takeNotices(command: TakeNoticesCommand) {
+    const shard = this.#shard(command.shard);
+    return takeNotices(shard.notices, command, this.#time(shard));
+  }
+
+  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
+    dropNotices(this.#shard(shard).notices, hook, texts);
+  }
+
+  async noticesOwed() {
+    return { hooks: sumOwed(this.#shards.flatMap(({ notices }) => owedIn(notices))), now: await this.now() };
   }
 
   async purge(shard: number, limit: number, idsKeptMs: number | null) {
@@ -354,6 +397,11 @@ class MemoryStore implements Store {
 
   async listShared(query: SharedQuery): Promise<SharedPage> {
     return listShared(this.#shards, query, (shard) => this.#time(shard));
+  }
+
+  async count(tenant: string, listings: readonly string[]): Promise<readonly number[]> {
+    const keys = listings.map((listing) => listingKey(tenant, listing));
+    return keys.map((key) => this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0));
   }
 
   async serving(): Promise<Serving> {

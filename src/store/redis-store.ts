@@ -9,6 +9,8 @@
 
 import type {
   AcquireCommand,
+  Act,
+  ActsQuery,
   AskTurnCommand,
   ClaimIntentCommand,
   CommitCommand,
@@ -30,11 +32,13 @@ import type {
   SendCommand,
   SharedQuery,
   Store,
+  TakeNoticesCommand,
   TakePlanCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Json } from "../saga/index.ts";
 import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
+import { acts, note } from "./redis/acts.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { onReopened, type StoreConnections, serversOf } from "./redis/connections.ts";
@@ -43,10 +47,11 @@ import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
+import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
-import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
+import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -297,6 +302,18 @@ class RedisStore implements Store {
     return await noteResult(this.#parts().wire, id, item, result);
   }
 
+  async takeNotices(command: TakeNoticesCommand) {
+    return await takeNotices(this.#parts().wire, command);
+  }
+
+  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
+    await dropNotices(this.#parts().wire, shard, hook, texts);
+  }
+
+  async noticesOwed() {
+    return await noticesOwed(this.#parts().wire);
+  }
+
   async hello(owner: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#mine.add(owner.owner);
     const { wire } = this.#parts();
@@ -331,6 +348,14 @@ class RedisStore implements Store {
     const { barrier } = this.#parts();
     if (this.#isSafeOnceAcknowledged) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
+  }
+
+  async note(act: Act) {
+    await note(this.#parts().wire, act);
+  }
+
+  async acts(query: ActsQuery) {
+    return await acts(this.#parts().wire, query);
   }
 
   /** Whoever waits for replicas does so because this server's disk may not come back: syncing it is not enough. */
@@ -372,6 +397,10 @@ class RedisStore implements Store {
 
   async listShared(query: SharedQuery) {
     return await listShared(this.#parts().wire, query);
+  }
+
+  async count(tenant: string, listings: readonly string[]) {
+    return await countRuns(this.#parts().wire, tenant, listings);
   }
 
   async serving() {

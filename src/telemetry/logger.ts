@@ -116,6 +116,7 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
         "run taken over",
       );
     case "call":
+    case "notified":
       return;
     case "fenced":
     case "stale":

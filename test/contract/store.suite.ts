@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from "vitest";
 import type { Store } from "../../src/core/ports.ts";
+import { actContract } from "./suite/acts.ts";
 import { commitContract } from "./suite/commit.ts";
 import { createContract } from "./suite/create.ts";
 import { dueContract } from "./suite/due.ts";
@@ -14,6 +15,7 @@ import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { loadContract } from "./suite/load.ts";
+import { noticeContract } from "./suite/notices.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
@@ -36,7 +38,9 @@ const parts = {
   turns: turnContract,
   schedules: scheduleContract,
   heartbeats: heartbeatContract,
+  notices: noticeContract,
   shelves: shelfContract,
+  acts: actContract,
   retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,

@@ -4,9 +4,11 @@
  */
 import type { WakeUp } from "../../core/index.ts";
 import { graceMs, isFresh } from "../limits.ts";
+import type { Acts } from "./acts.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
+import type { NoticeBoxes } from "./notices.ts";
 import type { Plans } from "./plans.ts";
 import type { Lines } from "./turns.ts";
 
@@ -37,6 +39,8 @@ export interface Shard {
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
+  readonly acts: Acts;
+  readonly notices: NoticeBoxes;
   highest: number;
 }
 
@@ -57,6 +61,8 @@ export function newShard(lane: number): Shard {
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),
+    acts: [],
+    notices: new Map(),
     highest: 0,
   };
 }
