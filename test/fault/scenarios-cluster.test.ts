@@ -12,7 +12,7 @@ import { backWithinMs, doubled, firstThrough, Shop } from "./scenarios-shop.ts";
 const shards = 8;
 const placedBefore = isFull ? 300 : 20;
 /** Shards that move, one after the other. */
-const moves = isFull ? shards : 2;
+const moves = isFull ? shards : 1;
 
 const bounds = {
   REPRISE_LEASE: `${settings.leaseMs}ms`,
