@@ -30,7 +30,7 @@ const faults = { ...alone, testTimeout: 120_000, hookTimeout: 60_000 } as const;
 
 /** They bring their own servers, are refused before any server is asked, or are about what lies above the store. */
 const notOfTheStore = [
-  ...["bench", "client-faults", "admin", "artifacts", "supervisor", "telemetry", "decision-page"],
+  ...["bench", "fairness", "client-faults", "admin", "artifacts", "supervisor", "telemetry", "decision-page"],
   ...["cli", "cli-*", "*-docs"],
 ];
 
