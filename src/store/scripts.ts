@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
-import { heartbeatKeptMs } from "../core/index.ts";
+import { heartbeatKeptMs, staleAfterMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
   maxDueQueued,
@@ -80,6 +80,7 @@ const limits = Object.entries({
   maxTurnsShown,
   maxSchedules,
   heartbeatKeptMs,
+  staleAfterMs,
 });
 
 /** Reads them all, once per store. */

@@ -8,5 +8,6 @@ export {
 export * from "./heartbeat.ts";
 export * from "./liveness.ts";
 export * from "./probes.ts";
+export { nothingToRecover, recoveryAfter, waitingMs } from "./recovery.ts";
 export { type Alert, firingIn, nothingSeen, type WatchState, watch } from "./watch.ts";
 export * from "./worker-state.ts";
