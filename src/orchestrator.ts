@@ -22,6 +22,7 @@ import {
   defaultThresholds,
   type Fact,
   type Facts,
+  type Installation,
   idPattern,
   type NoticeHook,
   noticeKinds,
@@ -40,7 +41,7 @@ import {
   type TellHook,
   type Worker,
 } from "./engine/index.ts";
-import { RepriseError } from "./errors.ts";
+import { errorCodeOf, RepriseError } from "./errors.ts";
 import { type Idempotency, type IdempotencyTimes, idempotencyOf, readTimes } from "./idempotency/index.ts";
 import {
   bullmqCanaries,
@@ -54,12 +55,13 @@ import { redact, redactValue } from "./redact.ts";
 import {
   type ConnectionOptions,
   examineServers,
+  inspectServers,
   type RedisClient,
   type RedisConnections,
   redisConnections,
 } from "./redis/index.ts";
 import { isSaga, type Saga, withChildren } from "./saga/index.ts";
-import { type BarrierOption, redisStore } from "./store/index.ts";
+import { type BarrierOption, redisStore, straysIn } from "./store/index.ts";
 import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
 import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
 import { post } from "./webhook/index.ts";
@@ -71,7 +73,7 @@ export interface PlaceOptions {
    * or where that is, as REPRISE_ARTIFACTS says it; REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
    */
   readonly artifacts?: Artifacts | string | undefined;
-  /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
+  /** `redis://`, `rediss://`, `redis+sentinel://`, `unix://`, or parts; REDIS_URL unless given. */
   readonly redis?: string | ConnectionOptions | undefined;
   /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
   readonly namespace?: string | undefined;
@@ -111,7 +113,7 @@ export interface CreateWorkerOptions extends PlaceOptions {
    * be given the same: what a worker commits that does not know a hook is never told to it.
    */
   readonly notify?: Readonly<Record<string, NotifyOptions>> | undefined;
-  /** What a `once` step waits for where Redis does not sync every write. */
+  /** What a `once` step waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Run `once` steps on a Redis that may forget about a second of what it acknowledged. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -135,7 +137,7 @@ export interface AdminOptions extends Partial<AdminPlace> {
 export interface CreateIdempotencyOptions
   extends Pick<PlaceOptions, "redis" | "namespace" | "shards" | "settings" | "facts">,
     IdempotencyTimes {
-  /** What a claim waits for where Redis does not sync every write. */
+  /** What a claim waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Take a Redis that may forget about a second of claims: their requests would be carried out again. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -176,6 +178,54 @@ export async function checkDeploy(options: CreateClientOptions & CheckOptions): 
   try {
     return await checkRuns(portsOf(base), clientOptionsOf(base), options);
   } finally {
+    await base.close();
+  }
+}
+
+/** How closely an installation is looked at. */
+export interface InspectOptions extends PlaceOptions {
+  /** Keys on each Redis that are passed at most, looking for those that nothing accounts for. */
+  readonly maxKeys: number;
+}
+
+/**
+ * What there is to see of an installation, also where its settings are so bad that nothing else would open it; `findingsIn` says what is
+ * wrong with it. Writes nothing.
+ *
+ * @throws RepriseError CONFIG_INVALID, STORE_UNAVAILABLE.
+ */
+export async function inspectPlace(options: InspectOptions): Promise<Omit<Installation, "node" | "isProduction">> {
+  const base = baseOf(options, { readOnly: true });
+  const { config, connections, namespace, lanes, queueConnection } = base;
+  try {
+    const client = queueConnection();
+    await connections.ready(client);
+    const servers = await inspectServers(client);
+    const { registeredShards, ...keys } = await straysIn(client, { namespace, lanes, maxKeys: options.maxKeys });
+    const configured = base.store.shards;
+    return {
+      servers,
+      keys,
+      shards: { configured, registered: registeredShards },
+      fleet: await fleetAt({ ...options, shards: registeredShards ?? configured }),
+      allowsForgetful: config.allowForgetfulStore,
+    };
+  } finally {
+    await base.close();
+  }
+}
+
+/** `null`: the store is not opened as it is set. */
+async function fleetAt(options: PlaceOptions): Promise<Installation["fleet"]> {
+  const base = baseOf(options, { readOnly: true });
+  const client = connectedClient(portsOf(base), clientOptionsOf(base));
+  try {
+    return await client.workers();
+  } catch (error) {
+    if (errorCodeOf(error) === "STORE_EVICTS") return null;
+    throw error;
+  } finally {
+    await client.close();
     await base.close();
   }
 }
@@ -543,8 +593,13 @@ function keptIn(options: Omit<PlaceOptions, "sagas">, { barrier, readOnly = fals
   const lanes = options.lanes ?? (connections.isCluster && config.lanes === 1 ? 4 : config.lanes);
   const shards = options.shards ?? config.shards;
   const settleMs = settings.leaseMs;
-  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: barrier ?? null });
+  const waits = barrier ?? barrierIn(config);
+  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: waits });
   return { config, settings, namespace, lanes, connections, store, facts, onTrouble };
+}
+
+function barrierIn({ barrierOn }: Config): BarrierOption | null {
+  return typeof barrierOn === "number" ? { replicas: barrierOn } : barrierOn;
 }
 
 function connectionOptions(

@@ -13,7 +13,7 @@ export interface ProjectConfig {
   readonly $schema?: string;
   /** Sagas, or modules that export them, relative to the file. */
   readonly sagas?: Saga | string | readonly (Saga | string)[];
-  /** `redis://`, `rediss://`, `unix://`; REDIS_URL wins. */
+  /** `redis://`, `rediss://`, `redis+sentinel://`, `unix://`; REDIS_URL wins. */
   readonly redis?: string;
   /** REPRISE_NAMESPACE wins. */
   readonly namespace?: string;

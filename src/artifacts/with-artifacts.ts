@@ -95,6 +95,8 @@ function unchanged(store: Store) {
     getSchedule: (id) => store.getSchedule(id),
     listSchedules: () => store.listSchedules(),
     putPlan: (command) => store.putPlan(command),
+    note: (act) => store.note(act),
+    acts: (query) => store.acts(query),
     getPlan: (id) => store.getPlan(id),
     takePlan: (command) => store.takePlan(command),
     noteResult: (...given) => store.noteResult(...given),

@@ -12,9 +12,12 @@ import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
 import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
+import { auditCommand } from "./ops/audit.ts";
 import { batchShow } from "./ops/batch.ts";
 import { completionOf } from "./ops/completion.ts";
+import { doctorCommand } from "./ops/doctor.ts";
 import { gcCommand } from "./ops/gc.ts";
+import { migrateCommand } from "./ops/migrate.ts";
 import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
 import { sloCommand } from "./ops/slo.ts";
 import { replayPlan } from "./replay/plan.ts";
@@ -65,7 +68,7 @@ export const commands: readonly AnyCommand[] = [
   ...[initCommand, newSaga],
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
-  ...[sloCommand, batchShow, gcCommand, completionOf(() => commands)],
+  ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
   ...[topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

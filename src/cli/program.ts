@@ -63,7 +63,7 @@ export function programFor(io: Io, said: string[] = [], end: (code: ExitCode) =>
 type Given = readonly [spec: AnyCommand, flags: object, args: readonly unknown[]];
 
 async function run(program: Command, io: Io, [spec, flags, args]: Given, end: (code: ExitCode) => void): Promise<void> {
-  const cli = new Cli(globalsOf(program), io);
+  const cli = new Cli(globalsOf(program), io, { command: spec.name, args });
   try {
     end(await spec.run(cli, flags, ...args));
   } finally {

@@ -70,7 +70,10 @@ export async function executeBatch(
   const watchMs = checkedDuration(options.canaryWithin ?? standardCanaryMs, "canaryWithin");
   const report = await readBatch(connection, id);
   // One command for all who execute it, so that whoever goes on with it is not another one.
-  await (await connection.store()).takePlan({ id, by: options.by, commandId: id });
+  await (await connection.store()).takePlan({
+    ...{ id, by: options.by, commandId: id },
+    act: { act: "execute_batch", by: options.by, reason: options.reason, run: null, about: `batch ${id}` },
+  });
   const work = new Work(connection, report, options, 1_000 / ratePerSecond);
   const [canaries, others] = await work.begin(canary);
   await work.execute(canaries);

@@ -3,6 +3,7 @@
  * of its lease alone.
  */
 import type {
+  Act,
   DrainRequest,
   ListPage,
   ListQuery,
@@ -16,6 +17,7 @@ import type {
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
+import { type AuditPage, type AuditQuery, audit } from "./audit.ts";
 import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
@@ -196,6 +198,15 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /**
+   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, drains, deletions. Of each shard
+   * the newest 10,000 are kept, also when their runs are gone.
+   *
+   * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
+   */
+  audit(query?: AuditQuery): Promise<AuditPage>;
+  /** Keeps in the audit what somebody has done that nothing else keeps, such as looking at secrets. Throws STORE_UNAVAILABLE. */
+  note(act: Act): Promise<void>;
   /** Versions of sagas that have open runs or a living worker, whether this client was given them or not. Throws STORE_UNAVAILABLE. */
   served(): Promise<readonly ServedVersion[]>;
   /** What is registered of a version of a saga; `null`: nothing is. Throws STORE_UNAVAILABLE. */
@@ -268,6 +279,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
+    audit: (query = {}) => audit(connection, { ...query, limit: checkedLimit(query.limit) }),
+    note: async (act) => (await connection.store()).note(act),
     slo: (query) => sloOfSaga(connection, query),
     served: () => servedVersions(connection),
     registered: async (saga, version) => (await connection.store()).registered(saga, version),

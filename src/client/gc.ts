@@ -4,6 +4,9 @@ import type { Connection } from "./connection.ts";
 export interface GcOptions {
   /** Only count. */
   readonly dryRun?: boolean;
+  /** Who wants it, and why, for the audit; nobody is named unless given. */
+  readonly by?: string;
+  readonly reason?: string;
   /** Told after each portion how many runs were deleted so far. */
   readonly onProgress?: (purged: number) => void;
 }
@@ -21,8 +24,12 @@ export interface GcReport {
 /** Runs deleted together: others wait no longer for the store than that takes. */
 const atOnce = 50;
 
-export async function gc(connection: Connection, { dryRun = false, onProgress }: GcOptions): Promise<GcReport> {
+export async function gc(
+  connection: Connection,
+  { dryRun = false, by, reason, onProgress }: GcOptions,
+): Promise<GcReport> {
   const store = await connection.store();
+  if (!dryRun && by !== undefined) await store.note({ act: "gc", by, reason: reason ?? null, run: null, about: null });
   let purged = 0;
   for (let shard = 0; shard < store.shards && !dryRun; shard += 1) {
     for (let more = true; more; ) {

@@ -17,6 +17,7 @@ import {
   type RunVerdict,
   type Timeline,
   type UnwindPreview,
+  unnamed,
   unwindPreview,
   verdictOf,
 } from "../core/index.ts";
@@ -259,7 +260,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const checked = await this.#checkedPayload(event, payload);
     const slot = `event:${id}`;
     const body = { type: "event", event, payload: checked } as const;
-    const request = { run: this.#ref, slot, commandId: slot, by: options.by ?? "client", body };
+    const request = { run: this.#ref, slot, commandId: slot, by: options.by ?? unnamed, body };
     return async () => ((await sendRequest(this.#connection, request)).answer === "OK" ? "accepted" : "duplicate");
   }
 

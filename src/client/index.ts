@@ -1,5 +1,6 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
+export type { AuditPage, AuditQuery } from "./audit.ts";
 export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
 export type { BundleOptions } from "./bundle.ts";
 export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";

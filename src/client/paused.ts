@@ -39,6 +39,7 @@ export async function pauseSaga(
 ): Promise<PausedSaga> {
   const { name: saga } = connection.newest(name);
   const paused = await (await connection.store()).pauseSaga({ saga, by, reason: checkedReason(reason) });
+  await noteOf(connection, "pause_saga", saga, { by, reason });
   connection.ports.facts.emit({ fact: "saga_paused", saga, by, reason });
   return paused;
 }
@@ -47,7 +48,13 @@ export async function pauseSaga(
 export async function resumeSaga(connection: Connection, saga: string, { by, reason }: PauseOptions): Promise<void> {
   checkedReason(reason);
   const was = await (await connection.store()).resumeSaga(saga);
-  if (was !== null) connection.ports.facts.emit({ fact: "saga_resumed", saga, by, reason });
+  if (was === null) return;
+  await noteOf(connection, "resume_saga", saga, { by, reason });
+  connection.ports.facts.emit({ fact: "saga_resumed", saga, by, reason });
+}
+
+async function noteOf(connection: Connection, act: string, saga: string, { by, reason }: PauseOptions): Promise<void> {
+  await (await connection.store()).note({ act, by, reason, run: null, about: `saga ${saga}` });
 }
 
 /** Throws INPUT_INVALID for a queue that no saga here has. */

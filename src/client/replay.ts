@@ -62,7 +62,9 @@ export async function executePlan(connection: Connection, id: string, options: E
   const objection = objectionToPlan(made, judged, { override: options.override !== undefined, maxReplays });
   // What this command has taken may have been sent already, and have moved the run.
   if (objection !== null && !isOurs) throw refused(made, objection);
-  const answer = await store.takePlan({ id, by: options.by, commandId });
+  const from = { tenant: made.tenant, id: made.run };
+  const act = { act: "replay", by: options.by, reason, run: from, about: `plan ${id}` };
+  const answer = await store.takePlan({ id, by: options.by, commandId, act });
   if (answer.answer === "ABSENT") throw absent(id);
   if (answer.answer === "TAKEN") throw taken(id, answer);
   const run = await send(connection, made, { judged, objection, by: options.by, reason, commandId });

@@ -3,6 +3,7 @@
  * is the truth; what makes it tick is set on the way and seen to by the workers. Every request may be sent again.
  */
 import {
+  type Act,
   idPattern,
   maxScheduleIdChars,
   nextTick,
@@ -81,11 +82,11 @@ export interface Schedules {
   /** From now on it starts nothing; what was due before is still started. Throws SCHEDULE_NOT_FOUND. */
   pause(id: string, by: ScheduleBy): Promise<ScheduleView>;
   /** It starts again what falls due from now on. Throws SCHEDULE_NOT_FOUND. */
-  resume(id: string): Promise<ScheduleView>;
+  resume(id: string, by?: Partial<ScheduleBy>): Promise<ScheduleView>;
   /** Starts a run of it now, beside its ticks and whatever runs. With a `requestId` it is idempotent. Throws SCHEDULE_NOT_FOUND. */
-  runNow(id: string, options?: { readonly requestId?: string }): Promise<RunHandle>;
+  runNow(id: string, options?: { readonly requestId?: string } & Partial<ScheduleBy>): Promise<RunHandle>;
   /** It ticks no more; its runs go on. `false`: there was none. */
-  remove(id: string): Promise<boolean>;
+  remove(id: string, by?: Partial<ScheduleBy>): Promise<boolean>;
 }
 
 export function schedulesOf(connection: Connection): Schedules {
@@ -99,8 +100,12 @@ export function schedulesOf(connection: Connection): Schedules {
     return viewOf(schedule);
   }
 
-  async function patch(id: string, next: (before: Schedule, now: number) => Schedule): Promise<ScheduleView> {
-    const schedule = await change(connection, id, (before, now) => next(existing(id, before), now));
+  async function patch(
+    id: string,
+    next: (before: Schedule, now: number) => Schedule,
+    act: Act | undefined,
+  ): Promise<ScheduleView> {
+    const schedule = await change(connection, id, (before, now) => next(existing(id, before), now), act);
     await tick(connection, schedule);
     return viewOf(schedule);
   }
@@ -111,23 +116,36 @@ export function schedulesOf(connection: Connection): Schedules {
     get: async (id) => viewOf(existing(id, (await (await connection.store()).getSchedule(id)).schedule)),
     pause: (id, { by, reason }) => {
       const why = { by, reason: checkedReason(reason) };
-      return patch(id, (before, now) => (before.paused === null ? pausedOf(before, why, now) : before));
+      return patch(
+        id,
+        (before, now) => (before.paused === null ? pausedOf(before, why, now) : before),
+        done("pause_schedule", id, why),
+      );
     },
-    resume: (id) => patch(id, (before, now) => (before.paused === null ? before : pausedOf(before, null, now))),
-    runNow: async (id, { requestId = connection.ports.ids.next() } = {}) => {
+    resume: (id, by) =>
+      patch(
+        id,
+        (before, now) => (before.paused === null ? before : pausedOf(before, null, now)),
+        done("resume_schedule", id, by),
+      ),
+    runNow: async (id, { requestId = connection.ports.ids.next(), ...by } = {}) => {
       const { schedule } = await (await connection.store()).getSchedule(id);
       const { tenant, saga, input, priority } = existing(id, schedule);
       const run = { tenant, id: checkedId(`${id}.now.${requestId}`, "the schedule's id with the request's") };
       const newest = connection.newest(saga);
       await startOne(connection, newest, { ...run, input, priority });
+      const act = done("run_schedule_now", id, by);
+      if (act !== undefined) await (await connection.store()).note({ ...act, run });
       return new ConnectedRun(connection, run, newest);
     },
-    remove: async (id) => {
+    remove: async (id, by) => {
       const store = await connection.store();
       for (let tries = 0; tries < maxTries; tries += 1) {
         const { schedule } = await store.getSchedule(id);
         if (schedule === null) return false;
-        const { answer } = await store.putSchedule({ id, schedule: null, expects: schedule.revision });
+        const { answer } = await store.putSchedule({
+          ...{ id, schedule: null, expects: schedule.revision, act: done("remove_schedule", id, by) },
+        });
         if (answer === "OK") return await silence(connection, id);
       }
       throw busy(id);
@@ -140,18 +158,24 @@ async function change(
   connection: Connection,
   id: string,
   next: (before: Schedule | null, now: number) => Schedule,
+  act?: Act,
 ): Promise<Schedule> {
   const store = await connection.store();
   for (let tries = 0; tries < maxTries; tries += 1) {
     const { schedule: before, now } = await store.getSchedule(id);
     const schedule = next(before, now);
     if (schedule === before) return before;
-    const { answer } = await store.putSchedule({ id, schedule, expects: before?.revision ?? null });
+    const { answer } = await store.putSchedule({ id, schedule, expects: before?.revision ?? null, act });
     if (answer === "FULL")
       throw invalid("INPUT_INVALID", `schedule ${id}`, "there are 1,000 schedules already; remove one");
     if (answer === "OK") return schedule;
   }
   throw busy(id);
+}
+
+/** What the audit is told; nothing where nobody is named. */
+function done(act: string, id: string, { by, reason }: Partial<ScheduleBy> = {}): Act | undefined {
+  return by === undefined ? undefined : { act, by, reason: reason ?? null, run: null, about: `schedule ${id}` };
 }
 
 async function tick(connection: Connection, schedule: Schedule): Promise<void> {

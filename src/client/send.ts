@@ -1,5 +1,5 @@
 /** Leaving a recorded request with a run, and what its answers mean for the caller. */
-import { type InboxBody, type RunRef, runKey, type SendAnswer, type Timed } from "../core/index.ts";
+import { actOf, type InboxBody, type RunRef, runKey, type SendAnswer, type Timed } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Connection } from "./connection.ts";
 
@@ -16,7 +16,10 @@ export type Accepted = Extract<SendAnswer, { answer: "OK" | "DUP" | "TAKEN" }> |
 /** Sends it and wakes the run. Throws RUN_NOT_FOUND, RUN_ENDED; a slot that is taken or gone is the caller's to judge. */
 export async function sendRequest(connection: Connection, request: Request): Promise<Accepted> {
   const store = await connection.store();
-  const answer: Timed<SendAnswer> = await store.send(request);
+  const answer: Timed<SendAnswer> = await store.send({
+    ...request,
+    act: actOf(request.run, request.by, request.body),
+  });
   connection.heard(answer.now);
   switch (answer.answer) {
     case "OK":

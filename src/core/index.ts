@@ -60,6 +60,16 @@ export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts"
 export { inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
+export {
+  type Act,
+  type ActShelf,
+  type ActsPage,
+  type ActsQuery,
+  actOf,
+  type KeptAct,
+  maxActsKept,
+  unnamed,
+} from "./telling/acts.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export type { Attempt, Known } from "./telling/attempts.ts";
 export { afterAnswer, freshCourse, nextNotices } from "./telling/courier.ts";

@@ -12,6 +12,7 @@ import type { Heartbeats } from "./fleet/heartbeat.ts";
 import type { ConsumerSigns } from "./fleet/liveness.ts";
 import type { PlanShelf } from "./replay/shelf.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, Run, RunRecord, RunRef, RunStatus } from "./run/index.ts";
+import type { Act, ActShelf } from "./telling/acts.ts";
 import type { NoticeBox, NoticeFate, OwedNotice } from "./telling/notices.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
@@ -128,6 +129,8 @@ export interface SendCommand {
   readonly commandId: string;
   readonly by: string;
   readonly body: InboxBody;
+  /** Whose act it is, to be kept with it; left out: nobody's. */
+  readonly act?: Act | null;
 }
 /**
  * `TAKEN`: another entry has (or had) this slot, or (`slot` says which) one that makes it pointless, as a harder cancel does.
@@ -281,7 +284,7 @@ export interface DueAnswer {
  * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered, and how workers are. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends Heartbeats, IntentRegistry, NoticeBox, PlanShelf, ScheduleShelf, Turns {
+export interface Store extends ActShelf, Heartbeats, IntentRegistry, NoticeBox, PlanShelf, ScheduleShelf, Turns {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;

@@ -7,6 +7,7 @@
  * however often it is taken.
  */
 import {
+  actOf,
   type DeadLetter,
   type DeadLetterRef,
   type DeadLetters,
@@ -147,7 +148,8 @@ export class DeadLetterDesk {
     const { context } = this.#options;
     const slot = `review:${review}`;
     const commandId = `${by} ${runKey(run)} ${review}`;
-    const answer = await context.store.send({ run, slot, commandId, by, body: { type: "verb", verb } });
+    const body = { type: "verb", verb } as const;
+    const answer = await context.store.send({ run, slot, commandId, by, body, act: actOf(run, by, body) });
     switch (answer.answer) {
       case "OK":
         await wake(context, answer.wake);

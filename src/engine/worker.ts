@@ -25,7 +25,7 @@ import { Acquirer } from "./acquire.ts";
 import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { tellParent } from "./children.ts";
-import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { type EngineContext, type EnginePorts, trouble, untilAnswered, within } from "./context.ts";
 import { Courier, type TellHook } from "./couriers.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
@@ -132,6 +132,8 @@ class EngineWorker implements Worker {
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
+  /** Where the pulse is by now. */
+  #place: PulsePlace | null = null;
   #forgetReconnects: (() => void) | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
@@ -238,8 +240,15 @@ class EngineWorker implements Worker {
   #sayHello(place: PulsePlace): void {
     this.#context.background(this.#elders.met(place.serverId));
     this.#context.background(this.#memory.compare());
-    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
+    this.#place = place;
+    const hello = untilAnswered(this.#context, "hello", () => this.#register(place));
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  }
+
+  /** Said until it is heard: to everybody else a pulse that nobody knows of is none, and its owner is dead. */
+  async #register(place: PulsePlace): Promise<void> {
+    if (place !== this.#place) return; // there is a newer pulse by now
+    await this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
   }
 
   async #giveUp(run: RunRef): Promise<void> {
@@ -351,7 +360,6 @@ class EngineWorker implements Worker {
     const { store, clock, facts } = ports;
     const { leaseMs, renewMs, marginMs, abortGraceMs, maxPayloadBytes } = settings;
     const onTrouble = (where: string, error: unknown) => trouble({ facts }, where, error);
-    const worker = this;
     const context: EngineContext = {
       ...ports,
       namespace,
@@ -361,9 +369,9 @@ class EngineWorker implements Worker {
       hooks: options.hooks ?? [],
       leases: new Leases({ store, clock, leaseMs, renewMs, marginMs, onTrouble }),
       invoke: { clock, services, sink: log, abortGraceMs, maxPayloadBytes },
-      get needsBarrier() {
-        return worker.#needsBarrier;
-      },
+      // (No getter: with one of its own V8 would give each context a hidden class that lives, with all it can reach, until the next
+      // full collection.)
+      needsBarrier: () => this.#needsBarrier,
       moved: (before, commit, run) => {
         this.#memory.keep(commit, run);
         this.#pace.moved(before, commit);

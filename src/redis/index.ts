@@ -1,3 +1,3 @@
 export { type ConnectionOptions, type RedisClient, type RedisConnections, redisConnections } from "./connections.ts";
 export * from "./ensure.mjs";
-export { examineServers } from "./examine.ts";
+export { examineServers, inspectServers } from "./examine.ts";

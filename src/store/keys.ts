@@ -128,6 +128,8 @@ export interface ShardKeys {
   /** Whoever was ever to be told of runs, and how much of it was lost. What is owed to one is in `notices:<hook>`. */
   readonly hooks: string;
   readonly barrier: string;
+  /** What people have done. */
+  readonly audit: string;
   readonly channel: string;
 }
 
@@ -147,6 +149,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     shelves: `${prefix}shelves`,
     hooks: `${prefix}hooks`,
     barrier: `${prefix}barrier`,
+    audit: `${prefix}audit`,
     channel: `${prefix}moved`,
   };
 }

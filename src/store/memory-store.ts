@@ -6,6 +6,8 @@
 
 import {
   type AcquireCommand,
+  type Act,
+  type ActsQuery,
   type AskTurnCommand,
   type ClaimIntentCommand,
   type Clock,
@@ -52,6 +54,7 @@ import {
   summaryOf,
 } from "./cursor.ts";
 import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
+import { actsOf, remember } from "./memory/acts.ts";
 import type { Cell } from "./memory/cell.ts";
 import { KeptHeartbeats } from "./memory/heartbeats.ts";
 import { permit, renewPermit, send } from "./memory/inbox.ts";
@@ -228,7 +231,11 @@ class MemoryStore implements Store {
   }
 
   async putSchedule(command: PutScheduleCommand) {
-    return this.#in(0, () => putSchedule(this.#schedules, command));
+    return this.#in(0, ({ acts }, now) => {
+      const answer = putSchedule(this.#schedules, command);
+      if (answer.answer === "OK") remember(acts, command.act, now);
+      return answer;
+    });
   }
 
   async getSchedule(id: string) {
@@ -249,7 +256,23 @@ class MemoryStore implements Store {
   }
 
   async askToDrain(command: DrainCommand) {
-    return this.#in(0, (_, now) => this.#heartbeats.askToDrain(command, now));
+    return this.#in(0, ({ acts }, now) => {
+      const { isFirst, ...answer } = this.#heartbeats.askToDrain(command, now);
+      const { worker, by, reason } = command;
+      if (isFirst) remember(acts, { act: "drain", by, reason, run: null, about: `worker ${worker}` }, now);
+      return answer;
+    });
+  }
+
+  async note(act: Act): Promise<void> {
+    this.#in(0, ({ acts }, now) => {
+      remember(acts, act, now);
+      return {};
+    });
+  }
+
+  async acts(query: ActsQuery) {
+    return actsOf(this.#shards, query);
   }
 
   async putPlan(command: PutPlanCommand) {
@@ -261,7 +284,11 @@ class MemoryStore implements Store {
   }
 
   async takePlan(command: TakePlanCommand) {
-    return this.#inPlan(command.id, ({ plans }, member, now) => takePlan(plans, member, command, now));
+    return this.#inPlan(command.id, ({ plans, acts }, member, now) => {
+      const answer = takePlan(plans, member, command, now);
+      if (answer.answer === "OK") remember(acts, command.act, now);
+      return answer;
+    });
   }
 
   async noteResult(id: string, item: number, result: Json) {

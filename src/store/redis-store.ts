@@ -9,6 +9,8 @@
 
 import type {
   AcquireCommand,
+  Act,
+  ActsQuery,
   AskTurnCommand,
   ClaimIntentCommand,
   CommitCommand,
@@ -36,6 +38,7 @@ import type {
 import { RepriseError } from "../errors.ts";
 import type { Json } from "../saga/index.ts";
 import { assertPlace, memberOf, type SharedKeys, shardOfMember, sharedKeys } from "./keys.ts";
+import { acts, note } from "./redis/acts.ts";
 import { Barrier, type BarrierOption } from "./redis/barrier.ts";
 import { commit } from "./redis/commit.ts";
 import { onReopened, type StoreConnections, serversOf } from "./redis/connections.ts";
@@ -343,13 +346,27 @@ class RedisStore implements Store {
 
   async barrier(timeoutMs: number): Promise<boolean> {
     const { barrier } = this.#parts();
-    if (this.#syncsAlways === true) return true;
+    if (this.#isSafeOnceAcknowledged) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
+  }
+
+  async note(act: Act) {
+    await note(this.#parts().wire, act);
+  }
+
+  async acts(query: ActsQuery) {
+    return await acts(this.#parts().wire, query);
+  }
+
+  /** Whoever waits for replicas does so because this server's disk may not come back: syncing it is not enough. */
+  get #isSafeOnceAcknowledged(): boolean {
+    const { barrier } = this.#options;
+    return this.#syncsAlways === true && (barrier == null || barrier === "aof");
   }
 
   async durability() {
     await this.#askDurability(this.#parts().wire);
-    if (this.#syncsAlways === true) return "always";
+    if (this.#isSafeOnceAcknowledged) return "always";
     return this.#options.barrier == null ? "forgetful" : "barrier";
   }
 

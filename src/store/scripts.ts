@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
-import { heartbeatKeptMs, staleAfterMs } from "../core/index.ts";
+import { heartbeatKeptMs, maxActsKept, staleAfterMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
   maxDueQueued,
@@ -32,7 +32,7 @@ const parts = {
   set_aside: ["due", "lease"],
   shelve: ["due"],
   unshelve: ["due"],
-  send: ["due"],
+  send: ["due", "audit"],
   due: ["due", "lease", "fair"],
   permit: ["due", "lease"],
   renew_permit: ["due"],
@@ -41,13 +41,14 @@ const parts = {
   publish_intent: ["due", "intent"],
   ask_turn: ["due", "turn"],
   give_turn: ["due"],
-  put_schedule: ["due"],
+  put_schedule: ["due", "audit"],
   beat: ["due"],
-  ask_to_drain: ["due"],
+  ask_to_drain: ["due", "audit"],
   put_plan: ["due", "plan"],
   get_plan: ["due", "plan"],
-  take_plan: ["due", "plan"],
+  take_plan: ["due", "plan", "audit"],
   note_result: ["due", "plan"],
+  note_act: ["due", "audit"],
   take_notices: [],
   expired: ["due"],
   purge: [],
@@ -80,6 +81,7 @@ const limits = Object.entries({
   maxTurnsShown,
   maxSchedules,
   heartbeatKeptMs,
+  maxActsKept,
   staleAfterMs,
 });
 

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from "vitest";
 import type { Store } from "../../src/core/ports.ts";
+import { actContract } from "./suite/acts.ts";
 import { commitContract } from "./suite/commit.ts";
 import { createContract } from "./suite/create.ts";
 import { dueContract } from "./suite/due.ts";
@@ -39,6 +40,7 @@ const parts = {
   heartbeats: heartbeatContract,
   notices: noticeContract,
   shelves: shelfContract,
+  acts: actContract,
   retention: retentionContract,
   listings: listingContract,
   "shared listings": sharedContract,

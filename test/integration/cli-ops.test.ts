@@ -3,8 +3,10 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
 import { order } from "../../sagas/index.ts";
+import type { KeptAct } from "../../src/core/index.ts";
 import { type Client, createClient } from "../../src/index.ts";
 import { cli } from "../support/cli.ts";
+import { shapeOf } from "../support/shape.ts";
 
 const cwd = resolve(import.meta.dirname, "../..");
 const namespace = `cli-${randomUUID().slice(0, 8)}`;
@@ -67,4 +69,34 @@ test("objectives are reported, and a batch that is not there is said to be", asy
   expect([slo.code, slo.kind, slo.data[0]]).toMatchObject([0, "SloReportList", { saga: "order", isWhole: true }]);
   const { code, stderr } = await ask("batch", "show", "nowhere");
   expect([code, stderr]).toEqual([3, expect.stringContaining("PLAN_GONE")]);
+});
+
+test("what was done is told with who and why: to runs, schedules and sagas, by deleting, and by looking at secrets", async () => {
+  await client.start(order, input, { id: "audited" });
+  await ask("runs", "pause", "audited", "--reason", "look first");
+  await ask("runs", "cancel", "audited", "--reason", "a test", "--yes");
+  await ask("schedules", "pause", "nightly", "--reason", "closed");
+  await client.pauseSaga("order", { by: "bob", reason: "the bank is down" });
+  await client.resumeSaga("order", { by: "bob", reason: "it is up" });
+  await ask("runs", "show", "audited", "--reveal", "--reason", "INC-7");
+  await ask("gc", "--yes");
+  const { kind, data: all, nextCursor } = await data("audit", "--since", "1h");
+  expect([kind, nextCursor]).toEqual(["AuditEntryList", null]);
+  expect(all.slice(0, 7).map(({ act, by, reason, about }: KeptAct) => [act, by, reason, about])).toEqual([
+    ["gc", "ann", null, null],
+    ["reveal", "ann", "INC-7", "runs show audited"],
+    ["resume_saga", "bob", "it is up", "saga order"],
+    ["pause_saga", "bob", "the bank is down", "saga order"],
+    ["pause_schedule", "ann", "closed", "schedule nightly"],
+    ["cancel", "ann", "a test", null],
+    ["pause", "ann", "look first", null],
+  ]);
+  expect(shapeOf(all.at(-1))).toMatchSnapshot("AuditEntry");
+  const mine = await data("audit", "--run", "audited", "--limit", "1");
+  expect(mine.data.map(({ act }: KeptAct) => act)).toEqual(["cancel"]);
+  const rest = await data("audit", "--run", "audited", "--cursor", mine.nextCursor);
+  expect(rest.data.map(({ act }: KeptAct) => act)).toEqual(["pause"]);
+  expect((await data("audit", "--actor", "bob", "--act", "pause_saga")).data).toHaveLength(1);
+  const text = await ask("audit", "--limit", "3", "--no-color");
+  expect(text.stdout).toMatch(/when +who +did +run +about +why/);
 });

@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { asking, order, sagas } from "../fixtures/cli/sagas.ts";
 import { type CliOptions, cli, startCli, type Told } from "../support/cli.ts";
+import { shapeOf } from "../support/shape.ts";
 import { effectsOf, type Top, top, until } from "./top.ts";
 
 const config = resolve(import.meta.dirname, "../fixtures/cli/reprise.config.mjs");
@@ -26,18 +27,6 @@ function commandLine({ namespace }: Top) {
     return JSON.parse(told.stdout);
   };
   return { start, run, json };
-}
-
-/** A document with every value replaced by what it is: its shape. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
-  if (value === null || typeof value !== "object") return value === null ? "null" : typeof value;
-  const { input: _, output: __, evidence: ___, ...rest } = value as Readonly<Record<string, unknown>>;
-  const given = Object.keys(value).filter((key) => !(key in rest));
-  return Object.fromEntries([
-    ...Object.entries(rest).map(([key, part]) => [key, shapeOf(part)]),
-    ...given.map((key) => [key, "json"]),
-  ]);
 }
 
 async function waiting({ client }: Top, id: string) {

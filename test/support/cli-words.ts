@@ -12,9 +12,7 @@ const program = programFor(io);
  * Commands that documents and manifests name and that are still to come (ux.md, section 4). One that has come is taken off
  * this list.
  */
-export const promised: ReadonlySet<string> = new Set([
-  ...["worker", "workers list", "supervisor", "doctor", "top", "schedules list", "schema", "diff"],
-]);
+export const promised: ReadonlySet<string> = new Set(["top"]);
 
 function under(parent: Command, name: string | undefined): Command | undefined {
   return parent.commands.find((each) => each.name() === name);

@@ -9,6 +9,12 @@ import type { Io } from "./io.ts";
 import { Out } from "./out.ts";
 import { type Place, type Project, placeOf, projectOf } from "./place.ts";
 
+/** What the command line asks for. */
+export interface Doing {
+  readonly command: string;
+  readonly args: readonly unknown[];
+}
+
 export class Cli {
   readonly globals: Globals;
   readonly io: Io;
@@ -17,7 +23,10 @@ export class Cli {
   #place: Promise<Place> | null = null;
   #client: Promise<Client> | null = null;
 
-  constructor(globals: Globals, io: Io) {
+  readonly #doing: Doing;
+
+  constructor(globals: Globals, io: Io, doing: Doing) {
+    this.#doing = doing;
     this.globals = globals;
     this.io = io;
     const { format, quiet, verbose, reveal, color } = globals;
@@ -46,7 +55,7 @@ export class Cli {
 
   /** One client for the whole command; it is closed when the command has ended. */
   client(): Promise<Client> {
-    this.#client ??= this.#connected();
+    this.#client ??= this.#connected().then((client) => this.#onRecord(client));
     return this.#client;
   }
 
@@ -87,6 +96,22 @@ export class Cli {
   async close(): Promise<void> {
     const client = await this.#client?.catch(() => null);
     await client?.close();
+  }
+
+  /** Whoever looks at secrets is on record before they are shown; where that cannot be kept, they are not. */
+  async #onRecord(client: Client): Promise<Client> {
+    if (!this.globals.reveal) return client;
+    const { command, args } = this.#doing;
+    // Other words may be anything; what is no name is not repeated.
+    const names = args.flat().filter((word) => typeof word === "string" && /^[A-Za-z0-9_./-]{1,129}$/.test(word));
+    const about = [command, ...names].join(" ");
+    try {
+      await client.note({ act: "reveal", by: this.by, reason: this.globals.reason ?? null, run: null, about });
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    return client;
   }
 
   async #connected(): Promise<Client> {

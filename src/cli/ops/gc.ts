@@ -1,4 +1,5 @@
 /** `reprise gc`: deletes now what workers delete by and by. */
+import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink } from "../base/ink.ts";
 import { counted } from "../base/words.ts";
@@ -19,7 +20,9 @@ export const gcCommand = command<[], object>({
     const progress = cli.out.progress("delete", due);
     const report = dryRun
       ? { purged: 0, due, later }
-      : await client.gc({ onProgress: (purged) => progress.at(purged) }).finally(() => progress.end());
+      : await client
+          .gc({ ...reasonOf(cli), by: cli.by, onProgress: (purged) => progress.at(purged) })
+          .finally(() => progress.end());
     cli.out.document("GcReport", report, {
       lines: () => [
         [ink("bold", String(report.purged)), " deleted"],
@@ -30,3 +33,7 @@ export const gcCommand = command<[], object>({
     return exitCodes.ok;
   },
 });
+
+function reasonOf({ globals: { reason } }: Cli): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason };
+}

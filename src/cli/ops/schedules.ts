@@ -1,5 +1,5 @@
 /** `reprise schedules list|show|pause|resume|run-now`: runs that are started by the clock. */
-import type { ScheduleView } from "../../client/index.ts";
+import type { ScheduleBy, ScheduleView } from "../../client/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
@@ -86,7 +86,7 @@ export const schedulesResume = command<[id: string], object>({
   run: async (cli, _, id) => {
     const { schedules } = await cli.client();
     if (cli.globals.dryRun) return dryRun(cli, await schedules.get(id), "It would start again what falls due.");
-    print(cli, await schedules.resume(id));
+    print(cli, await schedules.resume(id, whoOf(cli)));
     return exitCodes.ok;
   },
 });
@@ -109,13 +109,21 @@ export const schedulesRunNow = command<[id: string], RunNowFlags>({
   run: async (cli, { requestId }, id) => {
     const { schedules } = await cli.client();
     if (cli.globals.dryRun) return dryRun(cli, await schedules.get(id), "A run of it would be started.");
-    const run = await schedules.runNow(id, requestId === undefined ? {} : { requestId });
+    const run = await schedules.runNow(id, {
+      ...whoOf(cli),
+      ...(requestId === undefined ? {} : { requestId }),
+    });
     const data = { schedule: id, tenant: run.tenant, run: run.id };
     cli.out.document("ScheduledRun", data, { id: run.id, lines: () => [`Started ${nameOf(cli, run)}.`] });
     cli.out.note(`Follow it: reprise runs watch ${nameOf(cli, run)}`);
     return exitCodes.ok;
   },
 });
+
+/** For the audit; a reason is not asked for. */
+function whoOf({ by, globals: { reason } }: Cli): Partial<ScheduleBy> {
+  return reason === undefined ? { by } : { by, reason };
+}
 
 function dryRun(cli: Cli, schedule: ScheduleView, what: string) {
   cli.out.note(what);

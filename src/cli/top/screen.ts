@@ -1,6 +1,9 @@
 /** Owns: a part of a terminal that is drawn again and again, and hearing that somebody has had enough of it. */
 import type { Input } from "../base/io.ts";
 
+/** In raw mode Ctrl-C and Ctrl-D are keys like any other. */
+const ending: ReadonlySet<string> = new Set(["q", "Q", "\u0003", "\u0004"]);
+
 /** Resolves when `q` or Ctrl-C is pressed, or `signal` is aborted. `close` gives the keyboard back. */
 export function enough(stdin: Input, signal: AbortSignal): { readonly pressed: Promise<void>; close(): void } {
   let stop: () => void = () => undefined;
@@ -8,8 +11,7 @@ export function enough(stdin: Input, signal: AbortSignal): { readonly pressed: P
     stop = resolve;
   });
   const onKey = (keys: Buffer | string): void => {
-    // In raw mode Ctrl-C is a key like any other.
-    if (/[qQ\u0003\u0004]/.test(String(keys))) stop();
+    if ([...String(keys)].some((key) => ending.has(key))) stop();
   };
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });

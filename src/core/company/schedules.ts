@@ -9,6 +9,7 @@
  */
 import type { Json } from "../../saga/index.ts";
 import type { RunRef } from "../run/index.ts";
+import type { Act } from "../telling/acts.ts";
 import { dueTicks, nextTick, type Timing } from "./calendar.ts";
 
 /** What is asked for. */
@@ -175,6 +176,8 @@ export interface PutScheduleCommand {
   readonly id: string;
   readonly schedule: Schedule | null;
   readonly expects: number | null;
+  /** Whose act it is, to be kept with it; left out: nobody's. */
+  readonly act?: Act | undefined;
 }
 
 /** An answer with the store's time. */

@@ -5,6 +5,7 @@ export {
   type ServerFacts,
   type Thresholds,
 } from "./alarms.ts";
+export { type Finding, findingsIn, type InspectedServerFacts, type Installation } from "./findings.ts";
 export * from "./heartbeat.ts";
 export * from "./liveness.ts";
 export * from "./probes.ts";

@@ -5,7 +5,9 @@
  * 2. Of those who take it one wins, and is answered the same again and again; the others are told who.
  * 3. What has expired is not there any more, whether or not the store has removed it.
  */
+
 import type { Json } from "../../saga/index.ts";
+import type { Act } from "../telling/acts.ts";
 
 export interface PutPlanCommand {
   readonly id: string;
@@ -19,6 +21,8 @@ export interface TakePlanCommand {
   readonly by: string;
   /** Taking it again with it is answered `DUP`. */
   readonly commandId: string;
+  /** Whose act it is, to be kept with it; left out: nobody's. */
+  readonly act?: Act;
 }
 
 /** Who has taken a plan. */

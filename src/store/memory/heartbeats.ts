@@ -42,12 +42,13 @@ export class KeptHeartbeats {
   askToDrain(
     { worker, by, reason }: DrainCommand,
     now: number,
-  ): { readonly answer: "OK" | "ABSENT"; readonly drain: DrainRequest | null } {
+  ): { readonly answer: "OK" | "ABSENT"; readonly drain: DrainRequest | null; readonly isFirst: boolean } {
     this.#forgetOld(now);
-    if (!this.#beats.has(worker)) return { answer: "ABSENT", drain: null };
+    if (!this.#beats.has(worker)) return { answer: "ABSENT", drain: null, isFirst: false };
+    const isFirst = !this.#drains.has(worker);
     const drain = this.#drains.get(worker) ?? { by, reason, at: now };
     this.#drains.set(worker, drain);
-    return { answer: "OK", drain };
+    return { answer: "OK", drain, isFirst };
   }
 
   forget(id: string): void {

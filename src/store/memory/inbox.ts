@@ -11,6 +11,7 @@ import { inboxFull } from "../checks.ts";
 import { memberOf } from "../keys.ts";
 import { maxEntriesWaiting } from "../limits.ts";
 import { gateOf, isBounded, offerOf, offerTag, reopens, rivalsOf } from "../slots.ts";
+import { remember } from "./acts.ts";
 import { type Cell, isHeld, type Winner } from "./cell.ts";
 import { bringForward, handOut, type Shard } from "./shard.ts";
 
@@ -19,10 +20,11 @@ export function send(shard: Shard, command: SendCommand, now: number): SendAnswe
   if (cell === undefined) return { answer: "ABSENT" };
   const refusal = slotRefused(cell, command);
   if (refusal !== null) return refusal;
-  const { slot, commandId, by, body } = command;
+  const { slot, commandId, by, body, act } = command;
   cell.position += 1;
   const entry = { slot, position: cell.position, commandId, at: now, by, body };
   cell.run = { ...cell.run, inbox: [...cell.run.inbox, entry] };
+  remember(shard.acts, act, now);
   return { answer: "OK", position: entry.position, wake: isHeld(cell, now) ? null : handOut(shard, cell, now) };
 }
 

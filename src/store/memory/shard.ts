@@ -4,6 +4,7 @@
  */
 import type { WakeUp } from "../../core/index.ts";
 import { graceMs, isFresh } from "../limits.ts";
+import type { Acts } from "./acts.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
@@ -38,6 +39,7 @@ export interface Shard {
   readonly intents: Intents;
   readonly plans: Plans;
   readonly lines: Lines;
+  readonly acts: Acts;
   readonly notices: NoticeBoxes;
   highest: number;
 }
@@ -59,6 +61,7 @@ export function newShard(lane: number): Shard {
     intents: new Map(),
     plans: new Map(),
     lines: new Map(),
+    acts: [],
     notices: new Map(),
     highest: 0,
   };

@@ -1,6 +1,7 @@
 /** Heartbeats: a key for each incarnation, that expires; all of them in the first shard, where schedules are. */
 import type { DrainCommand, DrainRequest, Heartbeat, Heartbeats, KeptHeartbeat } from "../../core/index.ts";
 import { heartbeatKeptMs } from "../../core/index.ts";
+import { actText } from "./acts.ts";
 import { now } from "./reads.ts";
 import type { Wire } from "./wire.ts";
 
@@ -35,8 +36,10 @@ export async function heartbeats(wire: Wire): Answer<"heartbeats"> {
 
 export async function askToDrain(wire: Wire, { worker, by, reason }: DrainCommand): Answer<"askToDrain"> {
   const { beatOf, drainOf } = namesIn(wire);
-  const keys = [wire.shard(0).clock, beatOf(worker), drainOf(worker)];
-  const args = [JSON.stringify({ by, reason })];
+  const { clock, audit } = wire.shard(0);
+  const keys = [clock, beatOf(worker), drainOf(worker), audit];
+  const act = { act: "drain", by, reason, run: null, about: `worker ${worker}` };
+  const args = [JSON.stringify({ by, reason }), actText(act)];
   const [answer, drain, time] = await wire.run<readonly ["OK" | "ABSENT", string, number]>("ask_to_drain", keys, args);
   return { answer, drain: readDrain(drain), now: time };
 }

@@ -3,6 +3,7 @@ import type { DueAnswer, PermitAnswer, PermitCommand, SendAnswer, SendCommand, T
 import { inboxFull } from "../checks.ts";
 import { decodeRecord, decodeRow, decodeWinner, encodeEntry, statusLetters } from "../codec.ts";
 import { gateOf, isBounded, offerTag, reopens, rivalsOf } from "../slots.ts";
+import { actText } from "./acts.ts";
 import type { WakeUpReply, Wire } from "./wire.ts";
 
 type SendReply =
@@ -16,9 +17,9 @@ export async function send(wire: Wire, command: SendCommand): Promise<Timed<Send
   const { member, shard, run } = wire.find(command.run);
   const { commandId, rest } = encodeEntry(command);
   const own = [`${shard.prefix}inbox:${member}`, `${shard.prefix}slots:${member}`];
-  const keys = [run, shard.due, shard.clock, shard.queued, ...own];
+  const keys = [run, shard.due, shard.clock, shard.queued, ...own, shard.audit];
   const flags = `${isBounded(slot) ? "b" : ""}${reopens(slot) ? "o" : ""}`;
-  const args = [member, slot, commandId, rest, gateOf(slot) ?? "", flags, ...rivalsOf(slot)];
+  const args = [member, slot, commandId, rest, gateOf(slot) ?? "", flags, actText(command.act), ...rivalsOf(slot)];
   const reply = await wire.run<SendReply>("send", keys, args);
   const now = reply[1];
   switch (reply[0]) {

@@ -2,6 +2,7 @@
 import type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand } from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
 import { planPlace } from "../keys.ts";
+import { actText } from "./acts.ts";
 import type { Wire } from "./wire.ts";
 
 type Answer<Method extends keyof PlanShelf> = ReturnType<PlanShelf[Method]>;
@@ -38,8 +39,9 @@ function keptPlan(flat: readonly string[]): KeptPlan {
 
 type TakeReply = readonly ["OK" | "DUP" | "ABSENT", number] | readonly ["TAKEN", number, by: string, commandId: string];
 
-export async function takePlan(wire: Wire, { id, by, commandId }: TakePlanCommand): Answer<"takePlan"> {
-  const reply = await wire.run<TakeReply>("take_plan", keysOf(wire, id), [by, commandId]);
+export async function takePlan(wire: Wire, { id, by, commandId, act }: TakePlanCommand): Answer<"takePlan"> {
+  const keys = [...keysOf(wire, id), wire.find(planPlace(id)).shard.audit];
+  const reply = await wire.run<TakeReply>("take_plan", keys, [by, commandId, actText(act)]);
   if (reply[0] !== "TAKEN") return { answer: reply[0], now: reply[1] };
   return { answer: "TAKEN", by: reply[2], commandId: reply[3], now: reply[1] };
 }

@@ -1,19 +1,22 @@
 /** `putSchedule`, `getSchedule`, `listSchedules`: all schedules of a namespace lie in its first shard. */
 import type { PutScheduleCommand, Schedule, ScheduleShelf } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
+import { actText } from "./acts.ts";
 import { now } from "./reads.ts";
 import type { Wire } from "./wire.ts";
 
 type Answer<Method extends keyof ScheduleShelf> = ReturnType<ScheduleShelf[Method]>;
 
 export async function putSchedule(wire: Wire, command: PutScheduleCommand): Answer<"putSchedule"> {
-  const { id, schedule, expects } = command;
+  const { id, schedule, expects, act } = command;
   const text = schedule === null ? "" : `${schedule.revision} ${JSON.stringify(schedule)}`;
-  const keys = [wire.shard(0).clock, keyOf(wire)];
+  const { clock, audit } = wire.shard(0);
+  const keys = [clock, keyOf(wire), audit];
   const [answer, time] = await wire.run<readonly ["OK" | "STALE" | "FULL", number]>("put_schedule", keys, [
     id,
     expects ?? "",
     text,
+    actText(act),
   ]);
   return { answer, now: time };
 }
