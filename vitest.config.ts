@@ -31,8 +31,10 @@ function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
   const include = ["test/integration/**/*.test.ts"];
   // One brings its own servers; what the other is about is refused before any server is asked.
-  // A third looks at the process of the command line alone.
-  const exclude = ["bench", "client-faults", "cli-process"].map((name) => `test/integration/${name}.test.ts`);
+  // The others look at processes of the command line, and at servers that they start themselves.
+  const exclude = ["bench", "client-faults", "cli-process", "cli-dev", "cli-doctor"].map(
+    (name) => `test/integration/${name}.test.ts`,
+  );
   return project(`integration-cluster-${shards}`, {
     include,
     exclude,

@@ -11,6 +11,8 @@ export {
   type ApprovalRef,
   type ApprovalsPage,
   type ApprovalsQuery,
+  type AuditPage,
+  type AuditQuery,
   type Batch,
   type BatchFilter,
   type BatchItem,
@@ -84,6 +86,7 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type Settings } from "./config.ts";
 export type {
+  Act,
   Alert,
   ArtifactKey,
   Artifacts,
@@ -96,6 +99,7 @@ export type {
   Fact,
   Facts,
   Heartbeat,
+  KeptAct,
   KeptHeartbeat,
   Known,
   LastAct,

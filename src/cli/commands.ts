@@ -4,6 +4,7 @@ import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
 import type { AnyCommand } from "./base/command.ts";
 import { checkCommand } from "./check.ts";
+import { devCommand } from "./dev/command.ts";
 import { diagramCommand } from "./diagram/command.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
@@ -68,6 +69,6 @@ export const commands: readonly AnyCommand[] = [
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
   ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
-  ...[workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[devCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

@@ -62,7 +62,6 @@ export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export {
   type Act,
-  type ActShelf,
   type ActsPage,
   type ActsQuery,
   actOf,
