@@ -34,6 +34,7 @@ import { runsShow } from "./runs/show.ts";
 import { runsSignal } from "./runs/signal.ts";
 import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
+import { runsDiscardEvent, runsRaise, runsRewind, runsSkip } from "./runs/verbs.ts";
 import { runsWatch } from "./runs/watch.ts";
 import { diffCommand } from "./sagas/diff.ts";
 import { sagasList } from "./sagas/list.ts";
@@ -62,6 +63,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
 export const commands: readonly AnyCommand[] = [
   ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs, runsBundle],
   ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
+  ...[runsSkip, runsRaise, runsRewind, runsDiscardEvent],
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
