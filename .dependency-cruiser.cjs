@@ -17,7 +17,8 @@ const rooms = {
   idempotency: ["core", "saga"],
   page: ["client", "core", "saga"],
   admin: ["core"],
-  supervisor: ["client", "core"],
+  supervisor: ["client", "core", "webhook"],
+  webhook: [],
   testing: ["core", "saga", "engine", "client", "store"],
 };
 

@@ -19,22 +19,26 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
   };
 }
 
-/** Pure tests share one loading of what they test: loading it was most of their time. */
-const together = { isolate: false, pool: "threads" } as const;
+/** Pure tests run in threads: starting processes was most of their time. */
+const together = { pool: "threads" } as const;
 
 /** Of the fault tests those that take long, so that two lanes take as long as each other (`scripts/test.mjs`). */
 const longFaults = ["test/fault/scenarios-failover.test.ts", "test/fault/chaos.test.ts"];
-const faults = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 } as const;
+/** One file at a time, when the others are through. */
+const alone = { fileParallelism: false, sequence: { groupOrder: 1 } } as const;
+const faults = { ...alone, testTimeout: 120_000, hookTimeout: 60_000 } as const;
 
-/** The whole integration suite again, on a server in cluster mode. */
+/** They bring their own servers, are refused before any server is asked, or are about what lies above the store. */
+const notOfTheStore = [
+  ...["bench", "client-faults", "admin", "artifacts", "supervisor", "telemetry", "decision-page"],
+  ...["cli", "cli-*", "*-docs"],
+];
+
+/** The integration suite again, on a server in cluster mode. */
 function inCluster(shards: number): TestProjectInlineConfiguration {
   const globalSetup = `test/support/global-cluster-${shards}.ts`;
   const include = ["test/integration/**/*.test.ts"];
-  // One brings its own servers; what the other is about is refused before any server is asked.
-  // The others look at processes of the command line, and at servers that they start themselves.
-  const exclude = ["bench", "client-faults", "cli-process", "cli-dev", "cli-doctor"].map(
-    (name) => `test/integration/${name}.test.ts`,
-  );
+  const exclude = notOfTheStore.map((name) => `test/integration/${name}.test.ts`);
   return project(`integration-cluster-${shards}`, {
     include,
     exclude,
@@ -50,6 +54,8 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     pool: "forks",
+    // The files of a process share one loading of what they test: each for itself, loading was a third of all the time.
+    isolate: false,
     maxWorkers: 2,
     // A full machine makes a test slow, never wrong.
     testTimeout: 20_000,
@@ -75,7 +81,7 @@ export default defineConfig({
       project("fault-long", { ...faults, include: longFaults }),
       project("e2e", {
         globalSetup: "test/support/global-build.ts",
-        fileParallelism: false,
+        ...alone,
         testTimeout: 180_000,
         hookTimeout: 120_000,
       }),

@@ -1,4 +1,4 @@
-/** Runs independent checks side by side: one line for each with its time, the full output of those that fail. */
+/** Runs independent checks, side by side or one by one: one line for each with its time, the full output of those that fail. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,18 +16,21 @@ export const staticParts = [
   { name: "dead code", command: ["knip", "--no-progress"] },
 ];
 
-/** Answers the names of the parts that failed. */
-export async function runParts(parts) {
-  const results = await Promise.all(parts.map(report));
+/** Answers the names of the parts that failed. `oneByOne`: beside something else, which it leaves a core to. */
+export async function runParts(parts, { say = console.log, oneByOne = false } = {}) {
+  const report = (part) => reportOn(part, say);
+  const results = [];
+  if (oneByOne) for (const part of parts) results.push(await report(part));
+  else results.push(...(await Promise.all(parts.map(report))));
   return results.filter((result) => result.code !== 0).map((result) => result.name);
 }
 
-async function report(part) {
+async function reportOn(part, say) {
   const started = performance.now();
   const { code, output } = await capture(part);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${code === 0 ? "ok    " : "FAILED"} ${part.name.padEnd(18)} ${seconds.padStart(5)} s`);
-  if (code !== 0) console.log(`${output.trimEnd()}\n`);
+  say(`${code === 0 ? "ok    " : "FAILED"} ${part.name.padEnd(18)} ${seconds.padStart(5)} s`);
+  if (code !== 0) say(`${output.trimEnd()}\n`);
   return { name: part.name, code };
 }
 

@@ -10,7 +10,10 @@ import { join } from "node:path";
 import { root, runParts, staticParts } from "./parts.mjs";
 
 const vitest = join(root, "node_modules/.bin/vitest");
-/** Side by side: the tests that wait for real time, one file at a time, and beside them, in what they leave, all others. */
+/**
+ * Side by side: the tests that wait for real time, one file at a time, and beside them, in what they leave, the static checks
+ * and all others.
+ */
 const lanes = [
   { name: "fault", args: ["--project", "fault"] },
   { name: "others", args: ["--project", "!fault", "--maxWorkers", "1"] },
@@ -23,14 +26,12 @@ const evidence = "scripts/evidence.mjs";
 
 // Lines of an earlier run would speak for tests that did not run in this one.
 rmSync(join(root, "test/.evidence.jsonl"), { force: true });
-console.log("Static checks");
-const failedParts = await runParts(staticParts);
-console.log(`\nTests (${size} size)`);
+console.log(`Tests (${size} size)`);
 const tests = await runTests();
 const evidenceFailed = await checkEvidence();
 for (const lane of lanes) for (const file of [lane.report, lane.output]) rmSync(file, { force: true });
 
-const failedAsWhole = [...failedParts, ...tests.failedAsWhole, ...(evidenceFailed ? ["evidence"] : [])];
+const failedAsWhole = [...tests.failedAsWhole, ...(evidenceFailed ? ["evidence"] : [])];
 if (failedAsWhole.length > 0) console.log(`\nFailed as a whole: ${failedAsWhole.join(", ")}`);
 if (tests.skipped > 0) console.log(`\n${tests.skipped} skipped`);
 const failed = tests.failed + failedAsWhole.length;
@@ -38,19 +39,25 @@ console.log(`\n${tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runTests() {
-  const [watched, ...others] = lanes;
-  const underWay = others.map((lane) => run(vitest, argsOf(lane), lane.output));
-  const counted = [tally(watched, await run(vitest, argsOf(watched)))];
-  for (const [place, lane] of others.entries()) {
-    counted.push(tally(lane, await underWay[place]));
-    process.stdout.write(readFileSync(lane.output));
-  }
-  return counted.reduce((all, one) => ({
-    passed: all.passed + one.passed,
-    failed: all.failed + one.failed,
-    skipped: all.skipped + one.skipped,
-    failedAsWhole: [...all.failedAsWhole, ...one.failedAsWhole],
-  }));
+  const [watched, others] = lanes;
+  const said = [];
+  const underWay = runParts(staticParts, { say: (line) => said.push(line), oneByOne: true }).then(
+    async (failedParts) => ({
+      failedParts,
+      code: await run(vitest, argsOf(others), others.output),
+    }),
+  );
+  const first = tally(watched, await run(vitest, argsOf(watched)));
+  const { failedParts, code } = await underWay;
+  console.log(`\nStatic checks\n${said.join("\n")}\n`);
+  process.stdout.write(readFileSync(others.output));
+  const second = tally(others, code);
+  return {
+    passed: first.passed + second.passed,
+    failed: first.failed + second.failed,
+    skipped: first.skipped + second.skipped,
+    failedAsWhole: [...failedParts, ...first.failedAsWhole, ...second.failedAsWhole],
+  };
 }
 
 function argsOf({ args, report }) {

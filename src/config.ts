@@ -47,6 +47,19 @@ export interface QueueShare {
   readonly limit?: { readonly max: number; readonly durationMs: number };
 }
 
+/** A webhook that is told of runs. */
+export interface NotifyOptions {
+  readonly url: string;
+  /** Signs what is sent; without one nothing is signed. */
+  readonly secret?: string | undefined;
+  /** That they end, are parked for a person, wait for something; all of it unless given. */
+  readonly on?: readonly ("end" | "park" | "wait")[] | undefined;
+  /** Names of sagas; all unless given. */
+  readonly sagas?: readonly string[] | undefined;
+  /** All unless given. */
+  readonly tenants?: readonly string[] | undefined;
+}
+
 /** What a process is told by its environment. */
 export interface Config {
   readonly redisUrl: string | null;
@@ -57,6 +70,8 @@ export interface Config {
   readonly pools: readonly string[];
   readonly queues: readonly QueueShare[];
   readonly allowForgetfulStore: boolean;
+  /** What `once` calls wait for: a synced AOF, that many replicas; `null`: nothing. */
+  readonly barrierOn: "aof" | number | null;
   /** Where probes and scrapers ask; `null`: nowhere. */
   readonly adminPort: number | null;
   readonly adminHost: string;
@@ -299,6 +314,15 @@ const processVariables = {
     about: "run `once` steps on a Redis that may forget them",
     schema: yesOrNo,
     standard: "false",
+  },
+  barrierOn: {
+    name: "REPRISE_BARRIER_ON",
+    about: "what `once` calls wait for: aof, or how many replicas; nothing unless set",
+    schema: z
+      .string()
+      .regex(/^$|^aof$|^[1-9]$/, 'is neither "aof" nor a number of replicas from 1 to 9')
+      .transform((text) => (text === "" ? null : text === "aof" ? text : Number(text))),
+    standard: "",
   },
   adminPort: {
     name: "REPRISE_ADMIN_PORT",

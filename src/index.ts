@@ -45,6 +45,7 @@ export {
   type MigrateOptions,
   type MigrateReport,
   type Operator,
+  type Overview,
   type PageQuery,
   type ParkedRun,
   type Paused,
@@ -84,7 +85,7 @@ export {
   type VerbOptions,
   type Workers,
 } from "./client/index.ts";
-export { defaultSettings, type Settings } from "./config.ts";
+export { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
 export type {
   Act,
   Alert,

@@ -15,7 +15,7 @@ import {
 } from "./admin/index.ts";
 import { artifactsAt, withArtifacts } from "./artifacts/index.ts";
 import { type CheckOptions, type CheckReport, type Client, checkRuns, connectedClient } from "./client/index.ts";
-import { type Config, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
+import { type Config, type NotifyOptions, type QueueShare, readConfig, type Settings, withSettings } from "./config.ts";
 import {
   type Alert,
   type Artifacts,
@@ -23,6 +23,9 @@ import {
   type Fact,
   type Facts,
   type Installation,
+  idPattern,
+  type NoticeHook,
+  noticeKinds,
   type Store,
   type Thresholds,
   type Ticks,
@@ -35,6 +38,7 @@ import {
   systemClock,
   systemIds,
   systemVitals,
+  type TellHook,
   type Worker,
 } from "./engine/index.ts";
 import { errorCodeOf, RepriseError } from "./errors.ts";
@@ -60,6 +64,7 @@ import { isSaga, type Saga, withChildren } from "./saga/index.ts";
 import { type BarrierOption, redisStore, straysIn } from "./store/index.ts";
 import { lookAt, type SupervisorHealth, Watchman, type Webhook, webhook } from "./supervisor/index.ts";
 import { combineFacts, type PlacedTelemetry, type Telemetry } from "./telemetry/index.ts";
+import { post } from "./webhook/index.ts";
 
 /** Where runs are kept, and by what they are told apart; what client and worker must agree on. */
 export interface PlaceOptions {
@@ -68,7 +73,7 @@ export interface PlaceOptions {
    * or where that is, as REPRISE_ARTIFACTS says it; REPRISE_ARTIFACTS, or nowhere. Client and workers must be given the same.
    */
   readonly artifacts?: Artifacts | string | undefined;
-  /** `redis://`, `rediss://`, `unix://`, or parts; REDIS_URL unless given. */
+  /** `redis://`, `rediss://`, `redis+sentinel://`, `unix://`, or parts; REDIS_URL unless given. */
   readonly redis?: string | ConnectionOptions | undefined;
   /** Separates installations on one Redis; REPRISE_NAMESPACE, or `default`. */
   readonly namespace?: string | undefined;
@@ -103,7 +108,12 @@ export interface CreateWorkerOptions extends PlaceOptions {
   readonly serve?: readonly string[] | undefined;
   /** Named step queues it works on; REPRISE_QUEUES, or none. */
   readonly queues?: readonly QueueOptions[] | undefined;
-  /** What a `once` step waits for where Redis does not sync every write. */
+  /**
+   * Webhooks that are told when runs end, park or wait, by the name under which it is owed to them. All workers of a namespace are to
+   * be given the same: what a worker commits that does not know a hook is never told to it.
+   */
+  readonly notify?: Readonly<Record<string, NotifyOptions>> | undefined;
+  /** What a `once` step waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Run `once` steps on a Redis that may forget about a second of what it acknowledged. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -127,7 +137,7 @@ export interface AdminOptions extends Partial<AdminPlace> {
 export interface CreateIdempotencyOptions
   extends Pick<PlaceOptions, "redis" | "namespace" | "shards" | "settings" | "facts">,
     IdempotencyTimes {
-  /** What a claim waits for where Redis does not sync every write. */
+  /** What a claim waits for where what Redis acknowledged may be lost; REPRISE_BARRIER_ON, or nothing. */
   readonly barrier?: BarrierOption | undefined;
   /** Take a Redis that may forget about a second of claims: their requests would be carried out again. */
   readonly allowForgetfulStore?: boolean | undefined;
@@ -232,6 +242,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   const pools = options.pools ?? config.pools;
   const queues = options.queues ?? config.queues;
   const blocking = once(() => connections.blocking());
+  const { notify = {} } = options;
   const letters = bullmqDeadLetters({ connect: base.queueConnection, blocking, namespace, onTrouble });
   const worker = engineWorker(
     {
@@ -243,6 +254,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       pulse: (onOpen) => connections.pulse(onOpen),
       deadLetters: { letters, sagas: base.sagas },
       ticks: ticksOf(base, blocking),
+      tell: tellerOf(notify),
       vitals: systemVitals({ name: options.name ?? config.workerName, version: config.version }),
       canaries: bullmqCanaries({ connect: base.queueConnection, namespace, pools, lanes, onTrouble }),
     },
@@ -256,6 +268,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       settings: base.settings,
       allowForgetfulStore: options.allowForgetfulStore ?? config.allowForgetfulStore,
       log: options.log ?? telemetry?.log ?? logToStderr,
+      hooks: hooksOf(notify),
     },
   );
   const unwatch = telemetry?.watch(base);
@@ -264,6 +277,30 @@ export function createWorker(options: CreateWorkerOptions): Worker {
     await base.close();
   });
 }
+
+/** Who wants to hear. A name becomes part of what things are called in the store. */
+function hooksOf(notify: Readonly<Record<string, NotifyOptions>>): readonly NoticeHook[] {
+  const problems = Object.entries(notify).flatMap(([name, { url }]) => {
+    if (!idPattern.test(name)) return [`notify.${name}: a name is 1 to 64 characters of A-Z a-z 0-9 _ . -`];
+    return /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
+  });
+  if (problems.length > 0) throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
+  return Object.entries(notify).map(([name, { on, sagas, tenants }]) => {
+    return { name, on: on ?? noticeKinds, sagas: sagas ?? null, tenants: tenants ?? null };
+  });
+}
+
+function tellerOf(notify: Readonly<Record<string, NotifyOptions>>): TellHook {
+  return async (hook, id, body, signal) => {
+    const { url, secret = null } = notify[hook] as NotifyOptions; // hooks are made of it
+    const refusal = await post({ url, secret }, { id, body }, signal);
+    if (refusal === null) return { fate: "taken", why: "" };
+    return { fate: refusal.status === goneStatus ? "refused" : "failed", why: refusal.why };
+  };
+}
+
+/** By it alone a receiver says that it never wants to be sent this again. */
+const goneStatus = 410;
 
 /** What `/metrics` shows of the telemetry that a worker was given. */
 function pageOf(telemetry: Telemetry | undefined): Pick<AdminOptions, "metrics"> {
@@ -556,8 +593,13 @@ function keptIn(options: Omit<PlaceOptions, "sagas">, { barrier, readOnly = fals
   const lanes = options.lanes ?? (connections.isCluster && config.lanes === 1 ? 4 : config.lanes);
   const shards = options.shards ?? config.shards;
   const settleMs = settings.leaseMs;
-  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: barrier ?? null });
+  const waits = barrier ?? barrierIn(config);
+  const store = redisStore({ connections, namespace, shards, lanes, settleMs, readOnly, barrier: waits });
   return { config, settings, namespace, lanes, connections, store, facts, onTrouble };
+}
+
+function barrierIn({ barrierOn }: Config): BarrierOption | null {
+  return typeof barrierOn === "number" ? { replicas: barrierOn } : barrierOn;
 }
 
 function connectionOptions(
@@ -648,6 +690,7 @@ function lineOf(fact: Fact): string | null {
     case "stale":
     case "lease_lost":
     case "purged":
+    case "notified":
       return null;
     case "structure_replaced":
       return JSON.stringify({ level: "info", ...fact });

@@ -3,7 +3,7 @@
  * Owns the shape of that file and what is wrong with one. A flag wins over the environment, the environment over the file.
  */
 import { z } from "zod";
-import { defaultSettings, type Settings } from "./config.ts";
+import { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
 import { RepriseError } from "./errors.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 
@@ -13,7 +13,7 @@ export interface ProjectConfig {
   readonly $schema?: string;
   /** Sagas, or modules that export them, relative to the file. */
   readonly sagas?: Saga | string | readonly (Saga | string)[];
-  /** `redis://`, `rediss://`, `unix://`; REDIS_URL wins. */
+  /** `redis://`, `rediss://`, `redis+sentinel://`, `unix://`; REDIS_URL wins. */
   readonly redis?: string;
   /** REPRISE_NAMESPACE wins. */
   readonly namespace?: string;
@@ -27,10 +27,22 @@ export interface ProjectConfig {
   readonly artifacts?: string;
   /** From when on `reprise supervisor` tells something; what is left out is as usual. */
   readonly alerts?: Readonly<Record<string, number>>;
+  /** Step queues that `reprise worker` serves, by name: calls at once, and how often in the whole namespace. REPRISE_QUEUES wins. */
+  readonly queues?: Readonly<Record<string, ProjectQueue>>;
+  /** Who is told when runs end, park or wait, by the name under which it is owed to them. */
+  readonly notify?: Readonly<Record<string, NotifyOptions>>;
   /** What steps are given as `services` by `reprise worker`, a function that makes it, or a module whose default export is either. */
   readonly services?: unknown;
   /** In ms unless the name says otherwise; the variable of each wins. */
   readonly settings?: Partial<Settings>;
+}
+
+/** How much of a named step queue a worker takes. */
+export interface ProjectQueue {
+  /** Calls at once in one worker; 1 unless given. */
+  readonly concurrency?: number;
+  /** At most `calls` per `ms`, in the whole namespace. */
+  readonly limit?: { readonly calls: number; readonly ms: number };
 }
 
 /** Types a `reprise.config.ts`: `export default defineConfig({ sagas: ["./sagas/index.ts"] })`. Checks nothing by itself. */
@@ -39,6 +51,24 @@ export function defineConfig(config: ProjectConfig): ProjectConfig {
 }
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "it is not 1 to 64 characters of A-Z a-z 0-9 _ . -");
+const queue = z.strictObject({
+  concurrency: z.int().min(1).max(10_000).optional().describe("Calls at once in one worker; 1 unless given"),
+  limit: z
+    .strictObject({ calls: z.int().min(1).max(1_000_000), ms: z.int().min(1).max(86_400_000) })
+    .optional()
+    .describe("At most so many calls per so many ms, in the whole namespace"),
+});
+const hook = z.strictObject({
+  url: z.string().regex(/^https?:\/\/./, "it is no http(s) URL"),
+  secret: z.string().min(1).optional().describe("Signs what is sent; without one nothing is signed"),
+  on: z
+    .array(z.enum(["end", "park", "wait"]))
+    .min(1)
+    .optional()
+    .describe("All of them unless given"),
+  sagas: z.array(z.string()).min(1).optional().describe("Names of sagas; all unless given"),
+  tenants: z.array(name).min(1).optional().describe("All unless given"),
+});
 const modulePath = z.string().min(1).describe("A module that exports sagas, relative to this file");
 
 /** With what may stand in `sagas`: in a JSON file paths alone. */
@@ -73,6 +103,11 @@ function shapeWith<Item extends z.ZodType, Services extends z.ZodType>(item: Ite
       .record(z.string(), z.number().nonnegative())
       .optional()
       .describe("From when on `reprise supervisor` tells something, in ms unless the name says otherwise"),
+    queues: z.record(name, queue).optional().describe("Step queues that `reprise worker` serves; REPRISE_QUEUES wins"),
+    notify: z
+      .record(name, hook)
+      .optional()
+      .describe("Webhooks that are told when runs end, park or wait, by name: each is owed what it was not told yet"),
     services: services
       .optional()
       .describe(

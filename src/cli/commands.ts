@@ -41,6 +41,7 @@ import { sagasList } from "./sagas/list.ts";
 import { schemaCommand } from "./sagas/schema.ts";
 import { sagasShow } from "./sagas/show.ts";
 import { simulateCommand } from "./sagas/simulate.ts";
+import { topCommand } from "./top/command.ts";
 import { versionCommand } from "./version.ts";
 import { workersDrain } from "./workers/drain.ts";
 import { workersList } from "./workers/list.ts";
@@ -71,6 +72,6 @@ export const commands: readonly AnyCommand[] = [
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
   ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
-  ...[devCommand, workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[devCommand, topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

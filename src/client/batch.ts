@@ -29,6 +29,8 @@ export interface ExecuteBatchOptions {
   readonly canaryWithin?: Duration;
   /** 10 unless given. */
   readonly ratePerSecond?: number;
+  /** Told after each item how many are done with. Must not throw. */
+  readonly onProgress?: (done: number) => void;
 }
 
 /** What came of one item: `run` is the run that goes on. */
@@ -139,6 +141,7 @@ class Work {
   async #note(place: number, result: ItemResult): Promise<void> {
     await (await this.#connection.store()).noteResult(this.#batch.id, place, { ...result });
     this.#results[place] = result;
+    this.#options.onProgress?.(this.#results.filter((each) => each !== null).length);
   }
 
   #item(place: number): BatchItem {

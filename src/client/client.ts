@@ -34,6 +34,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
+import { type Overview, overviewOf } from "./overview.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
 import { type ServedVersion, servedVersions } from "./sagas.ts";
@@ -175,6 +176,8 @@ export interface Client {
   paused(): Promise<Paused>;
   /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
   workers(): Promise<Workers>;
+  /** The namespace at one glance, with the runs of a tenant (`default` unless given) counted by status and saga. Throws ID_INVALID. */
+  overview(tenant?: string): Promise<Overview>;
   /**
    * Asks a worker (by its id) to take no new runs, let its calls end, give back what it has, and stop. It hears it within five
    * seconds; its process then ends, if it was started by `reprise worker`. Answers who asked first.
@@ -272,6 +275,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     pauseQueue: (queue) => pauseQueue(connection, queue),
     resumeQueue: (queue) => resumeQueue(connection, queue),
     paused: () => pausedNow(connection),
+    overview: (tenant = defaultTenant) => overviewOf(connection, checkedId(tenant, "the tenant")),
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),

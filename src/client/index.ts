@@ -24,6 +24,7 @@ export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
+export type { Overview, StatusCounts, Waiting } from "./overview.ts";
 export type { Paused, PauseOptions } from "./paused.ts";
 export type { PlanOptions } from "./plan.ts";
 export type { ExecuteOptions, Replayed } from "./replay.ts";

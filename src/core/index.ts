@@ -71,7 +71,9 @@ export {
 } from "./telling/acts.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export type { Attempt, Known } from "./telling/attempts.ts";
+export { afterAnswer, freshCourse, nextNotices } from "./telling/courier.ts";
 export { type Explanation, explain } from "./telling/explain.ts";
+export * from "./telling/notices.ts";
 export {
   isGood,
   type SloReport,

@@ -13,6 +13,7 @@ import type { ConsumerSigns } from "./fleet/liveness.ts";
 import type { PlanShelf } from "./replay/shelf.ts";
 import type { InboxBody, InboxEntry, LogEntry, Review, Row, Run, RunRecord, RunRef, RunStatus } from "./run/index.ts";
 import type { Act, ActShelf } from "./telling/acts.ts";
+import type { NoticeBox, NoticeFate, OwedNotice } from "./telling/notices.ts";
 
 /** An answer with the store's time (Redis TIME in ms, never going back). */
 export type Timed<Answer> = Answer & { readonly now: number };
@@ -98,6 +99,8 @@ export interface CommitCommand {
   readonly lease: LeaseRef;
   readonly commit: Commit;
   readonly leaseMs: number;
+  /** What is owed to whoever wants to hear of it, from this very write on; none unless given. */
+  readonly notices?: readonly OwedNotice[];
 }
 /**
  * `OK` and `DUP` (the same commit id again: it had landed) carry the inbox entries above `commit.seen`.
@@ -281,7 +284,7 @@ export interface DueAnswer {
  * The one place where runs, the intents of all runs, their lines, schedules and plans are remembered, and how workers are. All writes of a run go through `create`,
  * `commit`, `send` and `permit`.
  */
-export interface Store extends ActShelf, Heartbeats, IntentRegistry, PlanShelf, ScheduleShelf, Turns {
+export interface Store extends ActShelf, Heartbeats, IntentRegistry, NoticeBox, PlanShelf, ScheduleShelf, Turns {
   /** Connects, checks shard count and settings. Throws SHARDS_MISMATCH, STORE_UNAVAILABLE. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -346,6 +349,8 @@ export interface Store extends ActShelf, Heartbeats, IntentRegistry, PlanShelf, 
   inbox(run: RunRef): Promise<readonly InboxEntry[]>;
   list(query: ListQuery): Promise<ListPage>;
   listShared(query: SharedQuery): Promise<SharedPage>;
+  /** How many runs of a tenant are in each of these listings (`listingsOf`). */
+  count(tenant: string, listings: readonly string[]): Promise<readonly number[]>;
   serving(): Promise<Serving>;
   load(): Promise<Timed<StoreLoad>>;
   /** What is registered of a version; nothing is written. */
@@ -546,6 +551,8 @@ export type Fact =
     }
   /** Ended runs were deleted whose time was over. */
   | { readonly fact: "purged"; readonly shard: number; readonly runs: number }
+  /** A notice was sent, and what its receiver made of it. */
+  | { readonly fact: "notified"; readonly hook: string; readonly fate: NoticeFate; readonly ms: number }
   | { readonly fact: "recovered"; readonly owner: string; readonly runs: number }
   /** A budget has come to a limit: somebody should know (`soft`), or is asked (`hard`). */
   | {

@@ -18,6 +18,7 @@ import {
   type InboxEntry,
   isAskedToMove,
   type Machine,
+  noticesOf,
   type Offer,
   type Run,
   type RunRef,
@@ -255,7 +256,8 @@ export class Driver implements LeaseHolder {
 
   #send(commit: Commit): Promise<Answered<Timed<CommitAnswer>> | null> {
     const { store, settings } = this.#context;
-    const command = { lease: this.#held.ref, commit, leaseMs: settings.leaseMs };
+    const notices = noticesOf(this.#context.hooks, this.#run.record, commit);
+    const command = { lease: this.#held.ref, commit, leaseMs: settings.leaseMs, notices };
     this.#givingBack = commit.release;
     return untilAnswered(this.#context, "commit", () => store.commit(command));
   }

@@ -120,7 +120,7 @@ export class Calls {
     if (refusal !== null) return this.#refuse(order, refusal);
     const flight: Flight = { key: `${order.kind}:${order.seq}`, order, invocation: null, aborted: false };
     this.#flights.add(flight);
-    if (order.barrier && this.#context.needsBarrier) this.#context.background(this.#afterBarrier(flight, grantedAt));
+    if (order.barrier && this.#context.needsBarrier()) this.#context.background(this.#afterBarrier(flight, grantedAt));
     else this.#call(flight);
   }
 

@@ -8,6 +8,7 @@ import type {
   Facts,
   Ids,
   Machine,
+  NoticeHook,
   Remembered,
   Run,
   RunRecord,
@@ -48,10 +49,12 @@ export interface EngineContext extends EnginePorts {
   readonly owner: string;
   readonly settings: EngineSettings;
   readonly sagas: ServedSagas;
+  /** Who wants to hear of runs. */
+  readonly hooks: readonly NoticeHook[];
   readonly leases: Leases;
   readonly invoke: InvokeDeps;
   /** `once` calls wait for a durable store. */
-  readonly needsBarrier: boolean;
+  readonly needsBarrier: () => boolean;
   /** A commit has taken a run from one record to the next. */
   moved(before: RunRecord, commit: Commit, run: Run): void;
   /** A commit of the run was refused. */
@@ -169,7 +172,7 @@ export async function untilAnswered<Answer>(
 
 /** Waits until what the store has acknowledged is durable, where that is not a matter of course. */
 export async function isDurable(context: EngineContext): Promise<boolean> {
-  if (!context.needsBarrier) return true;
+  if (!context.needsBarrier()) return true;
   try {
     return await context.store.barrier(context.settings.barrierMs);
   } catch (error) {

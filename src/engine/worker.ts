@@ -13,6 +13,7 @@ import {
   type DrainRequest,
   machinesOf,
   maxRunsShown,
+  type NoticeHook,
   type RunRef,
   stuckMsOf,
   type Ticks,
@@ -24,12 +25,14 @@ import { Acquirer } from "./acquire.ts";
 import type { Driver } from "./advance.ts";
 import type { StepLogSink } from "./call-context.ts";
 import { tellParent } from "./children.ts";
-import { type EngineContext, type EnginePorts, trouble, within } from "./context.ts";
+import { type EngineContext, type EnginePorts, trouble, untilAnswered, within } from "./context.ts";
+import { Courier, type TellHook } from "./couriers.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
 import { Elders } from "./elders.ts";
 import { Heart, type OwnWords } from "./heart.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
+import { PaceMeter } from "./pace.ts";
 import { PausedSagas } from "./paused.ts";
 import { Reconciler } from "./reconcile.ts";
 import { Retention } from "./retention.ts";
@@ -51,6 +54,8 @@ export interface WorkerParts {
   readonly ticks?: Ticks;
   /** How its process is; without it this worker says nothing of itself, and hears no request to drain. */
   readonly vitals?: Vitals;
+  /** Tells hooks; without it nobody is told by this worker, though what is to be told is owed. */
+  readonly tell?: TellHook;
   /** What it puts into the queues it reads, to see that jobs come through. */
   readonly canaries?: Canaries;
 }
@@ -74,6 +79,8 @@ export interface WorkerOptions {
   readonly settings: EngineSettings;
   readonly allowForgetfulStore: boolean;
   readonly log: StepLogSink;
+  /** Who wants to hear of runs; nobody unless given. */
+  readonly hooks?: readonly NoticeHook[];
 }
 
 /** A worker process's engine. */
@@ -117,12 +124,16 @@ class EngineWorker implements Worker {
   readonly #serves: readonly string[];
   readonly #desk: DeadLetterDesk | null;
   readonly #schedules: ScheduleDesk | null;
+  readonly #couriers: readonly Courier[];
+  readonly #pace: PaceMeter;
   readonly #drivers = new Set<Driver>();
   readonly #work = new Set<Promise<unknown>>();
   #needsBarrier = false;
   #stopping = false;
   #over = false;
   #pulse: { close(): void } | null = null;
+  /** Where the pulse is by now. */
+  #place: PulsePlace | null = null;
   #forgetReconnects: (() => void) | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
@@ -138,11 +149,15 @@ class EngineWorker implements Worker {
     this.#options = options;
     this.id = parts.ports.ids.next();
     this.#serves = drivenStructures(options.sagas, options.pools);
+    this.#pace = new PaceMeter(parts.ports.clock);
     this.#context = this.#contextOf(parts.ports, options);
     this.#desk = this.#deskOf(parts.deadLetters);
     const { ticks } = parts;
     this.#schedules =
       ticks === undefined ? null : new ScheduleDesk({ context: this.#context, ticks, sagas: options.sagas });
+    const { tell } = parts;
+    this.#couriers =
+      tell === undefined ? [] : this.#context.hooks.map((hook) => new Courier(this.#context, hook, tell));
     this.#heart = this.#heartOf(parts);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -211,6 +226,7 @@ class EngineWorker implements Worker {
     await this.#consumer.start();
     if (this.#desk !== null) this.#context.background(this.#desk.start());
     if (this.#schedules !== null) this.#context.background(this.#schedules.start());
+    for (const courier of this.#couriers) courier.start();
     if (this.#stopping) return;
     this.#state = "ready";
     this.#heart?.start();
@@ -224,8 +240,15 @@ class EngineWorker implements Worker {
   #sayHello(place: PulsePlace): void {
     this.#context.background(this.#elders.met(place.serverId));
     this.#context.background(this.#memory.compare());
-    const hello = this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
+    this.#place = place;
+    const hello = untilAnswered(this.#context, "hello", () => this.#register(place));
     this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  }
+
+  /** Said until it is heard: to everybody else a pulse that nobody knows of is none, and its owner is dead. */
+  async #register(place: PulsePlace): Promise<void> {
+    if (place !== this.#place) return; // there is a newer pulse by now
+    await this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
   }
 
   async #giveUp(run: RunRef): Promise<void> {
@@ -243,6 +266,7 @@ class EngineWorker implements Worker {
     this.#reconciler.stop();
     this.#paused.stop();
     this.#retention.stop();
+    for (const courier of this.#couriers) courier.stop();
     const drained = this.#stopTaking(shutdownMs + abortGraceMs + lastCommitMs);
     for (const driver of this.#drivers) driver.stop();
     if (!(await within(clock, shutdownMs, this.#idle()))) await this.#expel();
@@ -310,6 +334,7 @@ class EngineWorker implements Worker {
       runs: [...this.#drivers].slice(0, maxRunsShown).map(({ ref }) => ref),
       idleMs: took.length === 0 ? null : Math.round(this.#context.clock.monotonicMs() - Math.max(...took)),
       stuckMs: this.#stuckMs(),
+      pace: this.#pace.read(),
     };
   }
 
@@ -335,20 +360,21 @@ class EngineWorker implements Worker {
     const { store, clock, facts } = ports;
     const { leaseMs, renewMs, marginMs, abortGraceMs, maxPayloadBytes } = settings;
     const onTrouble = (where: string, error: unknown) => trouble({ facts }, where, error);
-    const worker = this;
     const context: EngineContext = {
       ...ports,
       namespace,
       owner: this.id,
       settings,
       sagas: servedSagas(sagas),
+      hooks: options.hooks ?? [],
       leases: new Leases({ store, clock, leaseMs, renewMs, marginMs, onTrouble }),
       invoke: { clock, services, sink: log, abortGraceMs, maxPayloadBytes },
-      get needsBarrier() {
-        return worker.#needsBarrier;
-      },
+      // (No getter: with one of its own V8 would give each context a hidden class that lives, with all it can reach, until the next
+      // full collection.)
+      needsBarrier: () => this.#needsBarrier,
       moved: (before, commit, run) => {
         this.#memory.keep(commit, run);
+        this.#pace.moved(before, commit);
         this.#desk?.follow(before, commit.record);
         if (commit.record.parent !== null) context.background(tellParent(context, before, commit.record));
       },

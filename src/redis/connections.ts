@@ -14,7 +14,7 @@ import { performance } from "node:perf_hooks";
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { RepriseError } from "../errors.ts";
 import { openPulse, type Pulse, type PulsePlace } from "./pulse.ts";
-import { placeOf, type RedisTarget, readTarget } from "./target.ts";
+import { placeOf, type RedisTarget, readTarget, type SentinelTarget } from "./target.ts";
 
 export interface ConnectionOptions {
   /** See `target.ts`. */
@@ -29,7 +29,7 @@ export interface ConnectionOptions {
   readonly password?: string;
   /** TLS settings beside those of `rediss://`. */
   readonly tls?: NonNullable<RedisOptions["tls"]>;
-  /** Cluster: from announced to reachable addresses. */
+  /** Cluster and Sentinel: from announced to reachable addresses. */
   readonly natMap?: NonNullable<ClusterOptions["natMap"]>;
   /** Told of connection errors, in one line; they are survived. */
   readonly onTrouble?: (message: string) => void;
@@ -37,6 +37,9 @@ export interface ConnectionOptions {
 
 /** While there is no primary, a connection is not opened anew for each command. */
 const leaveEveryMs = 500;
+
+/** All of them were asked in vain. The same each time: ioredis says it, and who logs knows a message by its words. */
+const sentinelsAgainMs = 200;
 
 /** A connection with the full set of commands: to one server or to a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -81,11 +84,10 @@ export function redisConnections(given: string | ConnectionOptions): RedisConnec
     subscriber: () => make(patientProfile),
     node: (address) => keep(new Redis({ ...nodeOptions(target, options, address), ...nodeProfile })),
     pulse: (onOpen) => {
-      const seeds = target.hosts.length > 0 ? target.hosts : [null];
-      const pulse = openPulse(
-        (turn) => new Redis(nodeOptions(target, options, seeds[turn % seeds.length] ?? null)),
-        onOpen,
-      );
+      const pulse = openPulse((turn) => {
+        const seeds = target.isCluster ? [...mastersOf(made), ...target.hosts] : [null];
+        return new Redis(nodeOptions(target, options, seeds[turn % seeds.length] ?? null));
+      }, onOpen);
       const handle = { disconnect: () => pulse.close() };
       made.add(handle);
       return pulse;
@@ -96,6 +98,15 @@ export function redisConnections(given: string | ConnectionOptions): RedisConnec
       made.clear();
     },
   };
+}
+
+/** The masters that clients of a cluster know by now: of the seeds none may be left. */
+function mastersOf(made: Iterable<object>): readonly { readonly host: string; readonly port: number }[] {
+  for (const client of made) {
+    if (!(client instanceof Cluster) || client.status !== "ready") continue;
+    return client.nodes("master").flatMap(({ options: { host, port } }) => (host && port ? [{ host, port }] : []));
+  }
+  return [];
 }
 
 /** What a use needs of a connection, for a single server and for the nodes of a cluster alike. */
@@ -149,9 +160,46 @@ function nodeOptions(
   options: ConnectionOptions,
   address: { readonly host: string; readonly port: number } | null,
 ): Omit<RedisOptions, "replyMapping"> {
+  return {
+    ...whereIs(target, options, address),
+    ...sharedOptions(target, options),
+    retryStrategy: backOffMs,
+    reconnectOnError: leavesReplica(),
+  };
+}
+
+function whereIs(
+  target: RedisTarget,
+  options: ConnectionOptions,
+  address: { readonly host: string; readonly port: number } | null,
+): Omit<RedisOptions, "replyMapping"> {
   const host = address ?? target.hosts[0] ?? null;
-  const where = host === null ? { path: target.socketPath ?? "" } : { host: host.host, port: host.port };
-  return { ...where, ...sharedOptions(target, options), retryStrategy: backOffMs, reconnectOnError: leavesReplica() };
+  if (host === null) return { path: target.socketPath ?? "" };
+  if (target.sentinel === null || address !== null) return { host: host.host, port: host.port };
+  return behindSentinels(target, target.sentinel, options);
+}
+
+/**
+ * They are asked again at each connect, so whoever loses the primary finds the next one. A primary that was cut off from them
+ * takes writes that are thrown away later: only `min-replicas-to-write` prevents that, so nobody subscribes to sentinels.
+ */
+function behindSentinels(
+  { hosts, usesTls }: RedisTarget,
+  { name, username, password }: SentinelTarget,
+  { tls, readyWithinMs, natMap }: ConnectionOptions,
+): Omit<RedisOptions, "replyMapping"> {
+  const secure = usesTls || tls !== undefined;
+  return {
+    sentinels: [...hosts],
+    name,
+    role: "master",
+    sentinelRetryStrategy: () => sentinelsAgainMs,
+    sentinelCommandTimeout: readyWithinMs ?? 3_000,
+    ...(username === null ? {} : { sentinelUsername: username }),
+    ...(password === null ? {} : { sentinelPassword: password }),
+    ...(secure ? { enableTLSForSentinelMode: true, sentinelTLS: tls ?? {} } : {}),
+    ...(natMap === undefined ? {} : { natMap }),
+  };
 }
 
 /**
@@ -182,9 +230,9 @@ function sharedOptions(target: RedisTarget, options: ConnectionOptions) {
   };
 }
 
-/** 50 ms, doubling to 2 s, each drawn from its upper half, so that a crowd does not come back at once. */
+/** 50 ms, doubling to 1 s, each drawn from its upper half, so that a crowd does not come back at once. */
 function backOffMs(times: number): number {
-  return Math.min(50 * 2 ** Math.min(times - 1, 8), 2_000) * (0.5 + Math.random() / 2);
+  return Math.min(50 * 2 ** Math.min(times - 1, 8), 1_000) * (0.5 + Math.random() / 2);
 }
 
 /** Waits for the first readiness; a wrong password is told at once, anything else when the time is over. */

@@ -2,8 +2,9 @@
  * A pulse: a connection open for nothing else. It ends when its process dies, within milliseconds and without anybody's
  * help, and its client id is how others see that (design section 5, Pulse).
  *
- * Others ask the primary, so that is where it must be. A pulse on a server that has become a replica (R035) is kept until
- * there is one on a primary: given up before, its process would look dead to all who have not moved yet.
+ * Others ask the primary, so that is where it must be. A pulse on a server that has become a replica (R035), or that answers
+ * no more (frozen, or a connection that is open on one side only), is kept until there is one on a primary: given up before,
+ * its process would look dead to all who have not moved yet.
  */
 import type { Redis } from "ioredis";
 
@@ -20,6 +21,8 @@ export interface Pulse {
 const reopenAfterMs = 100;
 /** How often a pulse looks whether its server is a primary: well within the lease that owners have to register again. */
 const lookMs = 500;
+/** Whoever has not answered by then is looked for elsewhere. */
+const answerWithinMs = 1_000;
 
 /** `connect(turn)` opens a connection to the turn-th seed. Opens again after every loss, on the next seed. */
 export function openPulse(connect: (turn: number) => Redis, onOpen: (place: PulsePlace) => void): Pulse {
@@ -34,6 +37,8 @@ class OpenPulse implements Pulse {
   #candidate: Redis | null = null;
   #turn = 0;
   #timer: NodeJS.Timeout | null = null;
+  /** Ends the wait for a candidate that connects and says nothing. */
+  #patience: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(connect: (turn: number) => Redis, onOpen: (place: PulsePlace) => void) {
@@ -44,7 +49,8 @@ class OpenPulse implements Pulse {
 
   close(): void {
     this.#closed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#after(0, () => undefined);
+    this.#waitFor(null);
     this.#candidate?.disconnect();
     this.#beating?.disconnect();
   }
@@ -53,6 +59,7 @@ class OpenPulse implements Pulse {
     const mine = this.#connect(this.#turn);
     this.#turn += 1;
     this.#candidate = mine;
+    this.#waitFor(mine);
     mine.on("error", () => undefined).once("close", () => this.#lose(mine));
     mine.once("ready", () => this.#ask(mine, (place) => this.#judge(mine, place)));
   }
@@ -63,6 +70,7 @@ class OpenPulse implements Pulse {
     const before = this.#beating;
     this.#beating = mine;
     this.#candidate = null;
+    this.#waitFor(null);
     before?.disconnect();
     this.#onOpen(place);
     this.#lookLater(mine);
@@ -79,7 +87,22 @@ class OpenPulse implements Pulse {
   }
 
   #ask(mine: Redis, then: (place: PulsePlace | null) => void): void {
-    whereIs(mine).then(then, () => this.#lose(mine));
+    let isLate = false;
+    const late = setTimeout(() => {
+      isLate = true;
+      then(null);
+    }, answerWithinMs);
+    whereIs(mine)
+      .finally(() => clearTimeout(late))
+      .then(
+        (place) => (isLate ? undefined : then(place)),
+        () => this.#lose(mine),
+      );
+  }
+
+  #waitFor(candidate: Redis | null): void {
+    if (this.#patience !== null) clearTimeout(this.#patience);
+    this.#patience = candidate === null ? null : setTimeout(() => this.#lose(candidate), 3 * answerWithinMs);
   }
 
   /** It is gone or of no use; another follows, unless one is coming already. */
@@ -98,7 +121,7 @@ class OpenPulse implements Pulse {
   }
 }
 
-/** `null`: on a replica. */
+/** `null`: on a replica, where it is of no use. */
 async function whereIs(client: Redis): Promise<PulsePlace | null> {
   const [id, server, replication] = await Promise.all([
     client.client("ID"),

@@ -125,6 +125,8 @@ export interface ShardKeys {
   readonly gone: string;
   /** Sagas of which runs were put on the shelf. */
   readonly shelves: string;
+  /** Whoever was ever to be told of runs, and how much of it was lost. What is owed to one is in `notices:<hook>`. */
+  readonly hooks: string;
   readonly barrier: string;
   /** What people have done. */
   readonly audit: string;
@@ -145,8 +147,14 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     structures: `${prefix}structures`,
     gone: `${prefix}gone`,
     shelves: `${prefix}shelves`,
+    hooks: `${prefix}hooks`,
     barrier: `${prefix}barrier`,
     audit: `${prefix}audit`,
     channel: `${prefix}moved`,
   };
+}
+
+/** Where what is owed to a hook lies. */
+export function boxKey({ prefix }: Pick<ShardKeys, "prefix">, hook: string): string {
+  return `${prefix}notices:${hook}`;
 }

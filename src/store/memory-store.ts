@@ -36,6 +36,7 @@ import {
   type SharedQuery,
   type Store,
   structureName,
+  type TakeNoticesCommand,
   type TakePlanCommand,
   type Timed,
   type TurnRef,
@@ -60,6 +61,7 @@ import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
+import { dropNotices, owedIn, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
@@ -69,6 +71,7 @@ import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
 import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
+import { sumOwed } from "./owed.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -292,6 +295,19 @@ class MemoryStore implements Store {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
   }
 
+  async takeNotices(command: TakeNoticesCommand) {
+    const shard = this.#shard(command.shard);
+    return takeNotices(shard.notices, command, this.#time(shard));
+  }
+
+  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
+    dropNotices(this.#shard(shard).notices, hook, texts);
+  }
+
+  async noticesOwed() {
+    return { hooks: sumOwed(this.#shards.flatMap(({ notices }) => owedIn(notices))), now: await this.now() };
+  }
+
   async purge(shard: number, limit: number, idsKeptMs: number | null) {
     const isThere = (run: RunRef): boolean => this.#cell(run) !== undefined;
     return this.#in(shard, (of, now) => purge(of, { limit, idsKeptMs, isThere, now }));
@@ -381,6 +397,11 @@ class MemoryStore implements Store {
 
   async listShared(query: SharedQuery): Promise<SharedPage> {
     return listShared(this.#shards, query, (shard) => this.#time(shard));
+  }
+
+  async count(tenant: string, listings: readonly string[]): Promise<readonly number[]> {
+    const keys = listings.map((listing) => listingKey(tenant, listing));
+    return keys.map((key) => this.#shards.reduce((sum, shard) => sum + (shard.listings.get(key)?.size ?? 0), 0));
   }
 
   async serving(): Promise<Serving> {

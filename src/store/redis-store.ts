@@ -32,6 +32,7 @@ import type {
   SendCommand,
   SharedQuery,
   Store,
+  TakeNoticesCommand,
   TakePlanCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
@@ -46,10 +47,11 @@ import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
+import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
 import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
-import { inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
+import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
 import { assertKeeps, claimShards, syncsAlways } from "./redis/settings.ts";
 import { forgetServed, listShared, sayServed, serving } from "./redis/shared.ts";
@@ -300,6 +302,18 @@ class RedisStore implements Store {
     return await noteResult(this.#parts().wire, id, item, result);
   }
 
+  async takeNotices(command: TakeNoticesCommand) {
+    return await takeNotices(this.#parts().wire, command);
+  }
+
+  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
+    await dropNotices(this.#parts().wire, shard, hook, texts);
+  }
+
+  async noticesOwed() {
+    return await noticesOwed(this.#parts().wire);
+  }
+
   async hello(owner: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#mine.add(owner.owner);
     const { wire } = this.#parts();
@@ -332,7 +346,7 @@ class RedisStore implements Store {
 
   async barrier(timeoutMs: number): Promise<boolean> {
     const { barrier } = this.#parts();
-    if (this.#syncsAlways === true) return true;
+    if (this.#isSafeOnceAcknowledged) return true;
     return (await barrier?.reached(timeoutMs)) ?? false;
   }
 
@@ -344,9 +358,15 @@ class RedisStore implements Store {
     return await acts(this.#parts().wire, query);
   }
 
+  /** Whoever waits for replicas does so because this server's disk may not come back: syncing it is not enough. */
+  get #isSafeOnceAcknowledged(): boolean {
+    const { barrier } = this.#options;
+    return this.#syncsAlways === true && (barrier == null || barrier === "aof");
+  }
+
   async durability() {
     await this.#askDurability(this.#parts().wire);
-    if (this.#syncsAlways === true) return "always";
+    if (this.#isSafeOnceAcknowledged) return "always";
     return this.#options.barrier == null ? "forgetful" : "barrier";
   }
 
@@ -377,6 +397,10 @@ class RedisStore implements Store {
 
   async listShared(query: SharedQuery) {
     return await listShared(this.#parts().wire, query);
+  }
+
+  async count(tenant: string, listings: readonly string[]) {
+    return await countRuns(this.#parts().wire, tenant, listings);
   }
 
   async serving() {

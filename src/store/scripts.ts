@@ -49,6 +49,7 @@ const parts = {
   take_plan: ["due", "plan", "audit"],
   note_result: ["due", "plan"],
   note_act: ["due", "audit"],
+  take_notices: [],
   expired: ["due"],
   purge: [],
   read: [],

@@ -1,15 +1,12 @@
 /**
  * Tells alerts to a webhook. Invariants: K1 they go out one after the other, in the order in which they came. K2 one that is not
  * taken (no answer, 429, 5xx) is sent again with the same id and body, less and less often, and given up after `maxTries`; any other
- * answer is final. K3 each is signed with the time of its sending: `t=<seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`.
+ * answer is final.
  */
-import { createHmac } from "node:crypto";
 import type { Clock } from "../core/index.ts";
+import { type PostTarget, post } from "../webhook/index.ts";
 
-export interface WebhookOptions {
-  readonly url: string;
-  /** Signs what is sent; without one nothing is signed. */
-  readonly secret: string | null;
+export interface WebhookOptions extends PostTarget {
   readonly clock: Clock;
   readonly onTrouble: (error: unknown) => void;
   /** The first pause before another try; it doubles up to 60 s. */
@@ -23,7 +20,6 @@ export interface Webhook {
   stop(ms: number): Promise<void>;
 }
 
-const answerWithinMs = 10_000;
 const mostAgainMs = 60_000;
 const maxTries = 12;
 /** Words that wait to be heard; more are dropped, the oldest first. */
@@ -71,36 +67,14 @@ async function deliver(options: WebhookOptions, word: Word, signal: AbortSignal)
     const refusal = await post(options, word, signal);
     if (refusal === null) return;
     options.onTrouble(new Error(`the webhook did not take ${word.id}: ${refusal.why}`));
-    if (refusal.isFinal || tries >= maxTries) return;
+    if (isFinal(refusal.status) || tries >= maxTries) return;
     await pause(options.clock, pauseMs, signal);
     pauseMs = Math.min(pauseMs * 2, mostAgainMs);
   }
 }
 
-/** `null`: it was taken. */
-async function post({ url, secret }: WebhookOptions, { id, body }: Word, signal: AbortSignal) {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", "reprise-event-id": id, ...signed(secret, body) },
-      body,
-      redirect: "error",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]),
-    });
-    await response.body?.cancel();
-    if (response.ok) return null;
-    return { why: `it answered ${response.status}`, isFinal: response.status < 500 && response.status !== 429 };
-  } catch (error) {
-    return { why: error instanceof Error ? error.message : String(error), isFinal: false };
-  }
-}
-
-function signed(secret: string | null, body: string): Readonly<Record<string, string>> {
-  if (secret === null) return {};
-  // The receiver compares it with its own clock, so that what was heard once cannot be sent again by somebody else.
-  const at = Math.floor(Date.now() / 1_000);
-  const mac = createHmac("sha256", secret).update(`${at}.${body}`).digest("hex");
-  return { "reprise-signature": `t=${at},v1=${mac}` };
+function isFinal(status: number | null): boolean {
+  return status !== null && status < 500 && status !== 429;
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import type { Metrics } from "./metrics.ts";
 
 /** What gauges are read from. */
 export interface GaugeSource {
-  readonly store: Pick<Store, "load" | "listShared" | "durability" | "ledger">;
+  readonly store: Pick<Store, "load" | "noticesOwed" | "listShared" | "durability" | "ledger">;
 }
 
 const answerMs = 1_000;
@@ -73,9 +73,19 @@ export class Gauges {
       const [saga = "", version = ""] = key.split("@");
       metrics.set("reprise_runs_open", { saga, version }, runs);
     }
+    await this.#readNotices(store, load.now);
     metrics.set("reprise_store_forgetful", {}, (await store.durability()) === "forgetful" ? 1 : 0);
     metrics.set("reprise_unknown_outcome_age_seconds", {}, ageOf(await oldestUnknown(store), load.now));
     metrics.set("reprise_approval_age_seconds", {}, ageOf(await oldestQuestion(store), load.now));
+  }
+
+  async #readNotices(store: GaugeSource["store"], now: number): Promise<void> {
+    const { hooks } = await store.noticesOwed();
+    for (const { hook, owed, oldestAt, lost } of hooks) {
+      this.#metrics.set("reprise_notifications_owed", { hook }, owed);
+      this.#metrics.set("reprise_notification_age_seconds", { hook }, ageOf(oldestAt, now));
+      this.#metrics.set("reprise_notifications_lost", { hook }, lost);
+    }
   }
 }
 

@@ -101,6 +101,7 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
         "run taken over",
       );
     case "call":
+    case "notified":
       return;
     case "fenced":
     case "stale":

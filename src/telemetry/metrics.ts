@@ -139,6 +139,9 @@ export class Metrics {
         return this.count("reprise_leases_recovered_total", {}, fact.runs);
       case "purged":
         return this.count("reprise_runs_purged_total", {}, fact.runs);
+      case "notified":
+        this.count("reprise_notifications_total", { hook: fact.hook, fate: fact.fate });
+        return this.observe("reprise_notification_seconds", { hook: fact.hook }, fact.ms);
       case "trouble":
         // Shards and the like are no names of their own.
         return this.count("reprise_troubles_total", { where: fact.where.replace(/\d+/g, "n") });

@@ -21,6 +21,8 @@ export interface SweepOptions<S extends Saga> extends SimulateOptions<S> {
   readonly drive?: (run: Simulation<S>) => Promise<unknown>;
   /** One case, as a report names it; the variable REPRISE_SWEEP unless given. */
   readonly only?: string;
+  /** Told after each case how many of how many are done. */
+  readonly onProgress?: (done: number, cases: number) => void;
 }
 
 /** A case in which something did not hold. */
@@ -108,10 +110,11 @@ export async function crashSweep<S extends Saga>(saga: S, options: SweepOptions<
   const only = options.only ?? process.env["REPRISE_SWEEP"];
   const cases = all.filter(({ point, fate }) => only === undefined || only === caseName(point, fate));
   const tally = new Tally(saga.name, points.map(nameOf));
-  for (const { point, fate } of cases) {
+  for (const [at, { point, fate }] of cases.entries()) {
     const name = caseName(point, fate);
     const played = await play(saga, options, { kinds, ...befalls(point, fate) });
     tally.add(name, { ...played, evidence: { ...played.evidence, usual } });
+    options.onProgress?.(at + 1, cases.length);
   }
   return tally.report();
 }

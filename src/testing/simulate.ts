@@ -38,7 +38,7 @@ const somebody: Principal = { id: "tester", kind: "person", roles: [] };
 export async function simulate<S extends Saga>(saga: S, options: SimulateOptions<S>): Promise<Simulation<S>> {
   const { input, outcomes = {}, id = "run", ...rest } = options;
   assertSteps(saga, outcomes);
-  const rig = new Rig({ ...rest, sagas: [saga], scripts: outcomes });
+  const rig = new Rig({ ...rest, sagas: [saga], scripts: outcomes, isUnjudged: true });
   await rig.spawn();
   return await started(rig, saga, { input, id });
 }

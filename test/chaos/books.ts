@@ -1,5 +1,5 @@
 /** What a round writes down as it happens, one JSON object a line: evidence that outlives whoever is killed. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorldEntry } from "../../src/testing/index.ts";
 import type { ClientEvent } from "../support/checker.ts";
@@ -65,8 +65,9 @@ export class Books {
     return this.#all("hits-");
   }
 
-  acked(): readonly Acked[] {
-    return this.#all("acked-");
+  /** By those who have written something since then. */
+  acked(since = 0): readonly Acked[] {
+    return this.#all("acked-", since);
   }
 
   hitsOf(file: string): readonly Hit[] {
@@ -77,8 +78,9 @@ export class Books {
     appendFileSync(this.file(name), `${JSON.stringify(line)}\n`);
   }
 
-  #all<Line>(prefix: string): readonly Line[] {
-    const names = readdirSync(this.directory).filter((name) => name.startsWith(prefix));
+  #all<Line>(prefix: string, since = 0): readonly Line[] {
+    const isNew = (name: string) => since === 0 || statSync(this.file(name)).mtimeMs >= since;
+    const names = readdirSync(this.directory).filter((name) => name.startsWith(prefix) && isNew(name));
     return names.flatMap((name) => this.#read<Line>(name));
   }
 

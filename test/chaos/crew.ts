@@ -31,6 +31,8 @@ export interface CrewMember {
   readonly hits: string;
   readonly version: 1 | 2;
   isFrozen: boolean;
+  /** What becomes of it is settled: it is armed, stands still, or leaves. */
+  isTaken: boolean;
 }
 
 export interface CrewOptions {
@@ -140,7 +142,7 @@ export class Crew {
     const bootMs = performance.now() - began;
     this.bootMs = this.bootMs === 0 ? bootMs : (this.bootMs + bootMs) / 2;
     books.mishap("worker", { pid: child.pid, owner, note: `version ${orders.version}, skew ${orders.skewMs}` });
-    place.worker = { child, owner, hits, version: orders.version, isFrozen: false };
+    place.worker = { child, owner, hits, version: orders.version, isFrozen: false, isTaken: false };
   }
 
   #replace(place: Place, child: Child, { code, signal }: Exit): void {

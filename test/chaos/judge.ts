@@ -52,6 +52,7 @@ export interface Verdict {
 const enough = 0.95;
 const terminal = ["completed", "failed", "cancelled"] as const;
 const harnessTimeoutMs = 10_000;
+const readsAtOnce = 40;
 
 export async function judge(parts: JudgeParts): Promise<Verdict> {
   const { books, store: pair } = parts;
@@ -63,19 +64,20 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
     const history = claimed(books.history(), mishaps, parts.asked);
     const runs = await allRuns(store);
     const logs = new Map<string, readonly LogEntry[]>();
-    for (const run of runs) {
+    await each(runs, async (run) => {
       const [record, log] = await Promise.all([store.read(run), store.log(run)]);
       logs.set(run.id, log);
       books.found({ record, log });
-    }
+    });
     const started = new Set(history.flatMap(({ op, run }) => (op === "start" ? [run.id] : [])));
     const client: ClientEvent[] = [...history];
     const strangers: string[] = [];
+    const ids = new Set(runs.map(({ id }) => id));
     for (const run of runs) {
       if (started.has(run.id)) continue;
       // A child is accepted by its parent's word.
       client.push({ op: "start", run, outcome: "info" });
-      if (!runs.some(({ id }) => run.id.startsWith(`${id}.`))) strangers.push(`I1: nobody has started ${runKey(run)}`);
+      if (!ids.has(run.id.slice(0, run.id.lastIndexOf(".")))) strangers.push(`I1: nobody has started ${runKey(run)}`);
     }
     const jobs = await jobsOf(pair);
     const world = books.world();
@@ -202,11 +204,17 @@ function diedByItself({ what, note, pid }: Mishap): readonly string[] {
 
 async function statusesOf(store: Store, jobs: readonly Job[]): Promise<Record<string, number>> {
   const byStatus: Record<string, number> = {};
-  for (const { id } of jobs) {
+  await each(jobs, async ({ id }) => {
     const status = (await store.read({ tenant, id }))?.status ?? "absent";
     byStatus[status] = (byStatus[status] ?? 0) + 1;
-  }
+  });
   return byStatus;
+}
+
+/** Some at once. */
+async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += readsAtOnce)
+    await Promise.all(items.slice(from, from + readsAtOnce).map(work));
 }
 
 /** Runs that nothing but a person's no, or a fault of the harness, keeps from completing. */

@@ -25,11 +25,12 @@ export interface Job {
 }
 
 const mix: readonly (readonly [Kind, number])[] = [
-  ["order", 0.4],
+  ["order", 0.35],
   ["loan", 0.15],
-  ["fan", 0.2],
-  ["timer", 0.15],
+  ["fan", 0.19],
+  ["timer", 0.14],
   ["batch", 0.1],
+  ["agent", 0.07],
 ];
 const refuseShare = 0.2;
 const faultShare = 0.3;
@@ -104,6 +105,7 @@ const againMs = 100;
 export class Load {
   readonly #parts: LoadParts;
   readonly #jobs: readonly Job[];
+  readonly #byId: ReadonlyMap<string, Job>;
   /** Started and not at rest as far as is known, the oldest first. */
   readonly open = new Map<string, Job>();
   readonly #startedAt = new Map<string, number>();
@@ -117,6 +119,7 @@ export class Load {
   constructor(parts: LoadParts, jobs: readonly Job[]) {
     this.#parts = parts;
     this.#jobs = jobs;
+    this.#byId = new Map(jobs.map((job) => [job.id, job]));
   }
 
   async begin(): Promise<void> {
@@ -128,6 +131,10 @@ export class Load {
   allow(count: number): void {
     this.#allowed = Math.min(this.#jobs.length, Math.max(this.#allowed, count));
     this.#go();
+  }
+
+  get isFull(): boolean {
+    return this.open.size >= maxOpen;
   }
 
   get started(): number {
@@ -156,7 +163,7 @@ export class Load {
   }
 
   #heard(id: string, status: RunStatus): void {
-    const job = this.#jobs.find((each) => each.id === id);
+    const job = this.#byId.get(id);
     if (job === undefined) return;
     if (restful.has(status)) this.open.delete(id);
     else this.open.set(id, job);

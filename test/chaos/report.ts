@@ -52,11 +52,13 @@ export function tellRound(round: Round): readonly string[] {
   const seen = `${round.arrivals} arrivals, ${round.effects} effects, ${round.restored} runs restored`;
   return [
     `seed ${asked.seed} at ${commit()}: ${JSON.stringify(asked)}`,
+    `derived ${JSON.stringify(round.derived)}`,
     `mishaps ${JSON.stringify(mishaps)}, ${round.dropped} replies lost, ${round.races} races of operators`,
     `runs ${JSON.stringify(byStatus)}, ${round.expected} were expected to complete; ${seen}`,
     `crash points ${JSON.stringify(crashPoints)}`,
     `recovered within ${percentile(round.recoveryMs, 0.5)} ms (p50), ${recoveryP99Ms} ms (p99), of ${round.recoveryMs.length}`,
     `began within ${round.phaseSeconds[0]} s, faults for ${round.phaseSeconds[1]} s, at rest after ${round.phaseSeconds[2]} s, judged in ${round.phaseSeconds[3]} s`,
+    `of the schedule it took, in ms: ${JSON.stringify(round.spentMs)}`,
     `checked ${round.checks.join(", ")}`,
     ...violations.flatMap(({ what, timeline }) => [`VIOLATION ${what}`, ...timeline.map((line) => `    ${line}`)]),
     ...voids.map((why) => `VOID ${why}`),

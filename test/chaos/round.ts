@@ -16,10 +16,12 @@ import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts"
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { Books } from "./books.ts";
 import { Crew } from "./crew.ts";
+import { type Derived, derivedOf } from "./derived.ts";
 import { forgottenCommits, judge, opened, type Verdict } from "./judge.ts";
 import { jobsOf, Load } from "./load.ts";
 import { Nemesis } from "./nemesis.ts";
 import { type Asked, planned } from "./options.ts";
+import { keptShare, Pace } from "./pace.ts";
 import { People } from "./people.ts";
 import { everything } from "./sagas.ts";
 import { StorePair } from "./store-pair.ts";
@@ -31,6 +33,10 @@ export interface Round extends Verdict {
   readonly dropped: number;
   readonly races: number;
   readonly mishaps: Readonly<Record<string, number>>;
+  /** By trouble: what it took of the schedule. */
+  readonly spentMs: Readonly<Record<string, number>>;
+  /** What followed from what was asked. */
+  readonly derived: Derived;
   readonly seconds: number;
   /** From the start to the first fault, under faults, until everything was at rest, and for the verdict. */
   readonly phaseSeconds: readonly number[];
@@ -39,6 +45,8 @@ export interface Round extends Verdict {
 }
 
 const size = 3;
+/** How often more of the load is let go. */
+const feedMs = 200;
 /** From when nothing goes wrong any more. */
 const restWithinMs = 120_000;
 const drainedWithinMs = 40_000;
@@ -83,6 +91,8 @@ export async function playRound(
     const allowForgetfulStore = asked.fsync === "everysec";
     const crew = own(await Crew.open({ books, store, world: world.url, built, allowForgetfulStore, nextSkewMs }, size));
     const jobs = jobsOf(asked.seed, asked.runs);
+    const derived = derivedOf(plan, jobs);
+    tell(JSON.stringify(derived));
     const load = own(
       new Load(
         {
@@ -101,25 +111,31 @@ export async function playRound(
     await load.begin();
     mark();
     people.begin();
+    const pace = new Pace(plan);
     const nemesis = new Nemesis({
       planned: plan,
       random: new Random(asked.seed + 3),
       crew,
       store,
       books,
-      onProgress: (share) => load.allow(Math.ceil(share * asked.runs)),
+      isCrowded: () => load.isFull,
+      onNext: (n) => pace.begin(n),
+      onFurther: (share) => load.allow(Math.ceil((1 - keptShare * (1 - share)) * asked.runs)),
       onLoss: (since) => load.startAgain(since - 2 * settings.leaseMs),
       isKnown: async (since) => {
-        const acked = books.acked().filter(({ at }) => at >= since - 2 * settings.leaseMs);
+        const acked = books.acked(since - 2 * settings.leaseMs).filter(({ at }) => at >= since - 2 * settings.leaseMs);
         const logs = new Map<string, readonly LogEntry[]>();
         for (const { id } of acked) if (!logs.has(id)) logs.set(id, await connections.store.log({ tenant, id }));
         return forgottenCommits(acked, logs).length === 0;
       },
     });
+    const feeding = setInterval(() => load.allow(Math.ceil(pace.share * asked.runs)), feedMs);
     const progress = setInterval(() => {
       tell(`${load.started} runs started, ${load.open.size} open, ${nemesis.kills} kills`);
     }, 10_000);
-    await nemesis.play().finally(() => clearInterval(progress));
+    await nemesis.play().finally(() => {
+      for (const timer of [feeding, progress]) clearInterval(timer);
+    });
     mark();
     load.allow(asked.runs);
     books.mishap("quiet");
@@ -144,7 +160,7 @@ export async function playRound(
     const phaseSeconds = marks.slice(1).map((at, n) => secondsIn(at - (marks[n] ?? began)));
     const seconds = secondsIn(performance.now() - began);
     keeps ||= verdict.violations.length > 0 || verdict.voids.length > 0;
-    const { kills, dropped } = nemesis;
+    const { kills, dropped, spentMs } = nemesis;
     const { races } = people;
     return {
       ...verdict,
@@ -153,6 +169,8 @@ export async function playRound(
       dropped,
       races,
       mishaps,
+      spentMs,
+      derived,
       seconds,
       phaseSeconds,
       books: keeps ? directory : null,

@@ -1,6 +1,6 @@
 /**
- * What is played in a round of chaos: an order, a loan, a fan-out, a timer and a batch of errands, of cheap steps of every
- * effect class. A step and the world's service that it calls have one name. A second version of the order has one step more.
+ * What is played in a round of chaos: an order, a loan, a fan-out, a timer, a batch of errands and an agent with tools that takes
+ * turns, of cheap steps of every effect class. A step and the world's service that it calls have one name. A second version of the order has one step more.
  */
 import { z } from "zod";
 import { child, fail, type Saga, saga, stepsFor } from "../../src/index.ts";
@@ -23,6 +23,8 @@ export const profiles: Readonly<Record<string, ServiceProfile>> = {
   "undo-ship": { effect: "keyed", ...undoing },
   gift: { effect: "keyed" },
   "undo-gift": { effect: "keyed", ...undoing },
+  present: { effect: "keyed" },
+  "undo-present": { effect: "keyed", ...undoing },
   disburse: { effect: "once", ...probed },
   "undo-disburse": { effect: "once", ...probed, ...undoing },
   email: { effect: "once" },
@@ -160,11 +162,48 @@ const batch = saga("batch", { version: 1, input: Job })
   .step(check)
   .build();
 
-export const sagas = { order, nextOrder, loan, fan, timer, errand, batch } as const;
+/** Known by its business key to every run: each has one of its own, or what one undoes would be another's doubt. */
+const present = step("present", {
+  input: Id,
+  output: Ref,
+  effect: "keyed",
+  intent: ({ input }) => ({ present: input.id }),
+  action: (c) => c.services.make("present", c.input, c),
+  compensate: { run: (c) => c.services.undo("present", c.output, c), ...undoBounds },
+  ...bounds,
+});
+
+/** Asks for one of its tools once more, to be sure. */
+const assistant = step("assistant", {
+  input: Id,
+  output: z.object({ refs: z.array(z.string()) }),
+  effect: "none",
+  uses: { reserve, charge, present },
+  action: async ({ input, tools }) => {
+    const made = [
+      await tools.reserve(input, { key: "seat" }),
+      await tools.charge(input, { key: "card" }),
+      await tools.present(input),
+      await tools.charge(input, { key: "card" }),
+    ];
+    return { refs: made.map(({ ref }) => ref) };
+  },
+  ...bounds,
+  // Its tools have bounds of their own, and a doubt about one of them takes its time.
+  timeout: "30s",
+});
+
+/** One at a time of all whose number ends alike. */
+const agent = saga("agent", { version: 1, input: Job, concurrency: { key: ({ input }) => input.id.slice(-1) } })
+  .step(assistant, toId)
+  .step(check)
+  .build();
+
+export const sagas = { order, nextOrder, loan, fan, timer, errand, batch, agent } as const;
 export const everything: readonly Saga[] = Object.values(sagas);
 export const beforeDeploy: readonly Saga[] = everything.filter((each) => each !== nextOrder);
 
-export type Kind = "order" | "loan" | "fan" | "timer" | "batch";
+export type Kind = "order" | "loan" | "fan" | "timer" | "batch" | "agent";
 
 /** What each kind does outside, in no order; of an order, in both versions. */
 export const servicesOf: Readonly<Record<Kind, readonly string[]>> = {
@@ -173,4 +212,5 @@ export const servicesOf: Readonly<Record<Kind, readonly string[]>> = {
   fan: ["charge", "ship", "reserve"],
   timer: ["charge", "ship"],
   batch: [],
+  agent: ["reserve", "charge", "present"],
 };

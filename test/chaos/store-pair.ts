@@ -34,6 +34,10 @@ export interface Loss {
   readonly bytes: number;
 }
 
+/** Who goes down with the store, goes down at the moment of the loss. */
+export type AtLoss = () => Promise<void>;
+const nobodyElse: AtLoss = () => Promise.resolve();
+
 export class StorePair {
   #primary: RedisServer;
   readonly #fsync: "always" | "everysec";
@@ -67,8 +71,9 @@ export class StorePair {
   }
 
   /** The machine goes down: what the disk had not got yet is gone. */
-  async losePower(random: Random): Promise<Loss> {
+  async losePower(random: Random, atLoss: AtLoss = nobodyElse): Promise<Loss> {
     await this.#noteSize();
+    await atLoss();
     await this.#primary.kill();
     const until = Date.now();
     const last = this.#sizes.at(-1);
@@ -93,7 +98,7 @@ export class StorePair {
   }
 
   /** A replica that lags takes over; the old primary is gone for good. */
-  async failOver(random: Random): Promise<Loss> {
+  async failOver(random: Random, atLoss: AtLoss = nobodyElse): Promise<Loss> {
     const old = this.#primary;
     const link = await ReplicationLink.open(this.target());
     const replica = await startRedisServer({ appendfsync: this.#fsync, args: promptly });
@@ -104,6 +109,7 @@ export class StorePair {
     const from = Date.now() - lookMs;
     link.stall();
     await pass(random.between(lag.leastMs, lag.mostMs));
+    await atLoss();
     await old.kill();
     const until = Date.now();
     await replica.ask("REPLICAOF", "NO", "ONE");

@@ -230,6 +230,10 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     expect(many.every(Boolean)).toBe(true);
     replica.freeze();
     expect(await store.barrier(200)).toBe(false);
+    // A disk that syncs every write is of no use where the server is lost and its replica takes over.
+    await server.ask("CONFIG", "SET", "appendfsync", "always");
+    expect([await store.durability(), await store.barrier(200)]).toEqual(["barrier", false]);
+    await server.ask("CONFIG", "SET", "appendfsync", "everysec");
     replica.thaw();
     await replica.stop();
   });

@@ -15,6 +15,7 @@ import { intentContract } from "./suite/intents.ts";
 import { leaseContract } from "./suite/lease.ts";
 import { listingContract } from "./suite/listings.ts";
 import { loadContract } from "./suite/load.ts";
+import { noticeContract } from "./suite/notices.ts";
 import { ownerContract } from "./suite/owners.ts";
 import { permitContract } from "./suite/permits.ts";
 import { planContract } from "./suite/plans.ts";
@@ -37,6 +38,7 @@ const parts = {
   turns: turnContract,
   schedules: scheduleContract,
   heartbeats: heartbeatContract,
+  notices: noticeContract,
   shelves: shelfContract,
   acts: actContract,
   retention: retentionContract,

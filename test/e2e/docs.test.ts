@@ -50,6 +50,12 @@ it("a saga is simulated, swept through every crash, and one that lies is told so
   );
 });
 
+it("a shop is told that an order has ended, and checks who says so", async () => {
+  const redis = own(await startRedisServer());
+  const page = own(docPage("notifications"));
+  expect(await page.output("told.ts", { REDIS_URL: redis.url })).toBe("end o-1 completed\n");
+});
+
 it("an order is logged without its secret, counted, and held against its objectives", async () => {
   const redis = own(await startRedisServer());
   const page = own(docPage("telemetry"));

@@ -25,6 +25,8 @@ const workerFile = new URL("../../workers/worker.ts", import.meta.url);
 const bootMs = 60_000;
 /** The harness is no subject: it is patient. */
 const harnessTimeoutMs = 5_000;
+/** R035: an order placed after a fail-over has gone through by then. */
+export const backWithinMs = 15_000;
 /** What the world sees of an order that went through. */
 export const callsPerOrder = 4;
 
@@ -208,7 +210,8 @@ export class Shop {
   /** Looks at the row of an arrival at that moment, over the harness's own connection. */
   async witness({ operationId: id }: WorldArrival): Promise<{ readonly intent: boolean }> {
     const run = { tenant, id: id.split("/")[2] ?? "" };
-    const rows = await this.#looking.ledger(run);
+    // While the store changes hands nobody can look: the outside is slow for so long.
+    const rows = await waitFor(() => this.#looking.ledger(run), { what: "the store to be looked into", everyMs: 50 });
     const mine = rows.find((row) => operationId(this.#options.namespace, run, row) === id);
     return { intent: (mine?.call.firstSentRevision ?? null) !== null };
   }
@@ -217,4 +220,30 @@ export class Shop {
     if (this.#store === null) throw new Error("the shop is not open");
     return this.#store;
   }
+}
+
+/** When the first order that was placed after that moment had gone through. */
+export async function firstThrough(shop: Shop, ordering: Ordering, after: number): Promise<number> {
+  const through = async () => {
+    const mailedAt = await shop.mailedAt();
+    const placed = ordering.ordered.filter(({ at, code }) => at > after && code === null);
+    return Math.min(...placed.flatMap(({ id }: Ordered) => mailedAt.get(id) ?? []));
+  };
+  const tell = () => JSON.stringify(ordering.ordered.slice(-3));
+  return await waitFor(async () => Number.isFinite(await through()) && through(), {
+    what: "an order to go through again",
+    timeoutMs: 2 * backWithinMs,
+    everyMs: 50,
+    tell,
+  });
+}
+
+/** Operations the outside has made more than once; `isWhole`: every order that was begun has gone through. */
+export async function doubled(shop: Shop, { isWhole = true } = {}): Promise<readonly string[]> {
+  const made = new Map<string, number>();
+  for (const { kind, operationId } of await shop.entries()) {
+    if (kind === "effect") made.set(operationId, (made.get(operationId) ?? 0) + 1);
+  }
+  if (isWhole) expect(made.size % callsPerOrder).toBe(0);
+  return [...made].flatMap(([id, times]) => (times > 1 ? [id] : []));
 }

@@ -64,6 +64,21 @@ test("a worker serves the project's sagas with its services, is listed, and leav
     data: [{ id: data.id, state: "ready", heartbeat: { name: "eu-1", slots: { busy: 0, total: 7 } } }],
   });
   expect(listed.stderr).toContain("No supervisor");
+  const glance = await cli(["top", "--json"], { cwd });
+  expect(JSON.parse(glance.stdout)).toMatchObject({
+    apiVersion: "v1",
+    kind: "Overview",
+    data: {
+      ...{
+        tenant: "default",
+        backlog: { count: 0, oldestMs: null },
+        pace: { begun: 0, ended: 0, steps: 0 },
+        parked: 0,
+      },
+      ...{ sagas: [{ saga: "greeting", runs: { running: 0, completed: 0 } }], workers: [{ id: data.id }] },
+    },
+  });
+  expect((await cli(["top"], { cwd })).stdout).toContain("eu-1");
   const dry = await cli(["workers", "drain", data.id, "--dry-run"], { cwd });
   expect([dry.code, dry.stdout, dry.stderr]).toEqual([0, "eu-1 would be asked to drain.\n", ""]);
   const drained = await cli(["workers", "drain", data.id, "--reason", "deploy", "--by", "ann"], { cwd });

@@ -130,6 +130,7 @@ export const pages = {
     others: { "worker.ts": orderWorker },
   },
   telemetry: { path: "docs/telemetry.md", programs: ["watched.ts"], others: {} },
+  notifications: { path: "docs/notifications.md", programs: ["verify.ts", "told.ts"], others: {} },
   testing: { path: "docs/testing.md", programs: ["proof.ts", "paths.ts"], others: {} },
 } as const;
 

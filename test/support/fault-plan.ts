@@ -3,7 +3,9 @@
  * and what is asked of it by IPC. Owns no behaviour.
  */
 import { appendFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../../src/config.ts";
+import { RepriseError } from "../../src/errors.ts";
 
 /**
  * Crash points as `reliability.md` 3.1 names them and issue 2 locates them. P07, P08 and half of C03 are made by the
@@ -64,6 +66,10 @@ export interface Plan {
   readonly signal?: "SIGKILL" | "SIGSTOP";
   /** No signal: whoever passes stands still at the point, every time, until the harness kills the process. */
   readonly holds?: boolean;
+  /** No signal: what is asked there fails, once. */
+  readonly throws?: boolean;
+  /** No signal: what is asked there takes so much longer, once. */
+  readonly lateMs?: number;
 }
 
 /** Written just before the signal: exactly which point was hit. */
@@ -73,7 +79,7 @@ export interface Hit {
   readonly step: string | null;
   readonly nth: number;
   /** `null`: it was held. */
-  readonly signal: "SIGKILL" | "SIGSTOP" | null;
+  readonly signal: "SIGKILL" | "SIGSTOP" | "throw" | "late" | null;
 }
 
 /** What a child process is told when it starts. */
@@ -161,10 +167,27 @@ export class Gate {
     if (plan === null || plan.point !== point || (plan.step ?? step) !== step) return;
     this.#passed += 1;
     if (plan.holds !== true && this.#passed !== (plan.nth ?? 1)) return;
-    const signal = plan.holds === true ? null : (plan.signal ?? "SIGKILL");
+    const signal = signalOf(plan);
     const hit: Hit = { pid: process.pid, point, step, nth: this.#passed, signal };
     appendFileSync(this.#file, `${JSON.stringify(hit)}\n`);
+    if (signal === "throw") throw failureAt(point);
+    if (signal === "late") return await sleep(plan.lateMs);
     if (signal !== null) process.kill(process.pid, signal);
     if (signal !== "SIGSTOP") await new Promise<never>(() => undefined);
   }
+}
+
+function signalOf({ holds, throws, lateMs, signal }: Plan): Hit["signal"] {
+  if (holds === true) return null;
+  if (throws === true) return "throw";
+  return lateMs === undefined ? (signal ?? "SIGKILL") : "late";
+}
+
+/** As the port would say it: nobody knows whether it was done. */
+function failureAt(point: Point): Error {
+  const message = `the connection broke at ${point}`;
+  const isOutside = point === "P06" || point === "P09" || point === "C02" || point === "C03";
+  return isOutside
+    ? Object.assign(new Error(message), { code: "ECONNRESET" })
+    : new RepriseError("STORE_UNAVAILABLE", message);
 }

@@ -140,7 +140,7 @@ async function onFreePort(
 }
 
 /** A free port whose cluster bus port (10,000 above) exists too. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = await new Promise<number>((resolve, reject) => {
       const probe = createServer().once("error", reject);
@@ -176,7 +176,8 @@ async function clusterServes(port: number): Promise<void> {
   });
 }
 
-async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
+/** One command over a connection of its own to a server on this machine. */
+export async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
   const connection = new Redis({
     host: "127.0.0.1",
     port,

@@ -23,7 +23,7 @@ const signal = new AbortController().signal;
 function printed(options: Partial<OutOptions>, print: (out: Out) => void) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const rest = { quiet: false, verbose: false, reveal: false, colors: plain, noteColors: plain };
-  print(new Out({ stdout, stderr, format: "table", ...rest, ...options }));
+  print(new Out({ stdout, stderr, env: {}, format: "table", ...rest, ...options }));
   return { stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
 }
 

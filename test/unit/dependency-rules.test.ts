@@ -29,6 +29,7 @@ const planted: Readonly<Record<string, string>> = {
   "src/page/index.ts": `import "../store/index.ts";`,
   "src/admin/index.ts": `import "../core/index.ts"; import "../store/index.ts";`,
   "src/supervisor/index.ts": `import "../client/index.ts"; import "../store/index.ts";`,
+  "src/webhook/index.ts": `import "../core/index.ts";`,
   "src/idempotency/index.ts": `import "../core/index.ts"; import "../store/index.ts";`,
   "src/testing/index.ts": `import "../store/index.ts"; import "../queue/index.ts"; import "vitest"; import "../../test/world.ts";`,
   "src/cli/index.ts": `import "../testing/index.ts"; import "../orchestrator.ts"; import "../store/index.ts";`,

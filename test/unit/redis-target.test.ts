@@ -8,6 +8,7 @@ describe("where Redis is", () => {
       hosts: [{ host: "h", port: 7000 }],
       socketPath: null,
       isCluster: false,
+      sentinel: null,
       usesTls: true,
       username: "ann",
       password: "p@ss",
@@ -33,6 +34,23 @@ describe("where Redis is", () => {
     expect(placeOf(three)).toBe("redis://a:1,b:6379,c:3");
   });
 
+  test("sentinels, and what they call the primary", () => {
+    expect(readTarget("rediss+sentinel://ann:p%40ss@a,b:5000/my%20one/2?sentinelPassword=other")).toEqual({
+      hosts: [
+        { host: "a", port: 26_379 },
+        { host: "b", port: 5_000 },
+      ],
+      socketPath: null,
+      isCluster: false,
+      sentinel: { name: "my one", username: null, password: "other" },
+      usesTls: true,
+      username: "ann",
+      password: "p@ss",
+      db: 2,
+    });
+    expect(placeOf(readTarget("redis+sentinel://:secret@a,b/main"))).toBe("redis+sentinel://a:26379,b:26379/main");
+  });
+
   test("what is none is refused by CONFIG_INVALID, and no message shows the password", () => {
     const wrong = [
       "http://:secret@h",
@@ -42,6 +60,10 @@ describe("where Redis is", () => {
       "redis://:secret@a/1?cluster=true",
       "unix://:secret@",
       "redis://%zz:secret@h",
+      "redis+sentinel://:secret@a,b",
+      "redis+sentinel://:secret@a:99999/main",
+      "redis+sentinel://:secret@a/main?cluster=true",
+      "redis+sentinel://a/main/x?sentinelPassword=secret",
     ];
     for (const url of wrong) {
       const error = caught(() => readTarget(url));

@@ -14,10 +14,14 @@ function nested(depth: number): unknown {
   return value;
 }
 
+/** What is refused by name, as the key of a property; a text may say it. */
+const refusedKey = /"(?:__proto__|constructor|prototype)":/;
+
 describe("what is JSON", () => {
   test("any JSON value passes and comes back as the very same object", () => {
+    const passable = fc.jsonValue({ maxDepth: 6 }).filter((value) => !refusedKey.test(JSON.stringify(value)));
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      fc.property(passable, (value) => {
         expect(jsonProblem(value)).toBeNull();
         const checked = toJson(value);
         expect(checked).toEqual({ ok: true, value });

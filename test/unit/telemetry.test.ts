@@ -153,6 +153,7 @@ describe("metrics", () => {
     const store = {
       load: async () => ({ ...load, now }),
       durability: async () => "forgetful",
+      noticesOwed: async () => ({ hooks: [{ hook: "shop", owed: 3, oldestAt: now - 9_000, lost: 1 }], now }),
       ledger: async () => [aRow(1, {}, { approval: { since: now - 5_000 } as never })],
       listShared: async ({ listings: [listing] }: { listings: readonly string[] }) => ({
         runs: listing === "parked" ? [{ review }] : [{ tenant: "t", id: "r", asks: [1], createdAt: 1 }],
@@ -166,6 +167,9 @@ describe("metrics", () => {
     for (const line of [
       "reprise_ticks_due 7",
       "reprise_backlog_seconds 2",
+      'reprise_notifications_owed{hook="shop"} 3',
+      'reprise_notification_age_seconds{hook="shop"} 9',
+      'reprise_notifications_lost{hook="shop"} 1',
       'reprise_runs_open{saga="order",version="1"} 5',
       "reprise_unknown_outcome_age_seconds 60",
       "reprise_approval_age_seconds 5",

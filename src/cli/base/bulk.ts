@@ -115,10 +115,15 @@ type As = { readonly by: string; readonly reason: string };
 
 async function actOnMany(cli: Cli, client: Client, selection: Selection, act: Act, as: As): Promise<ExitCode> {
   const results: ItemResult[] = [];
-  for (const item of selection.items) {
-    if (cli.signal.aborted) break;
-    results.push(await performed(client, item, selection, act, as));
-    if (results.length % 50 === 0) cli.out.note(`${results.length} of ${selection.items.length}`);
+  const progress = cli.out.progress(act.verb, selection.items.length);
+  try {
+    for (const item of selection.items) {
+      if (cli.signal.aborted) break;
+      results.push(await performed(client, item, selection, act, as));
+      progress.at(results.length);
+    }
+  } finally {
+    progress.end();
   }
   const left = selection.items.slice(results.length);
   results.push(...left.map((item) => resultOf(item, act, "skipped", "interrupted")));

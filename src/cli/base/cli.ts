@@ -33,7 +33,7 @@ export class Cli {
     const { stdout, stderr, env } = io;
     const colors = colorsIn(stdout, env, color);
     const noteColors = colorsIn(stderr, env, color);
-    this.out = new Out({ stdout, stderr, format, quiet, verbose, reveal, colors, noteColors });
+    this.out = new Out({ stdout, stderr, env, format, quiet, verbose, reveal, colors, noteColors });
     this.ask = askingOn(io, globals.noInput);
   }
 

@@ -10,6 +10,7 @@ import { type Colors, colorsIn } from "../colors.ts";
 import type { Format } from "./globals.ts";
 import { draw, type Line } from "./ink.ts";
 import type { Output } from "./io.ts";
+import { type Progress, progressOn, silent } from "./progress.ts";
 import { type Column, tableLines } from "./table.ts";
 
 export interface OutOptions {
@@ -17,11 +18,18 @@ export interface OutOptions {
   readonly stderr: Output;
   readonly format: Format;
   readonly quiet: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly verbose: boolean;
   readonly reveal: boolean;
   /** For stdout, and for stderr. */
   readonly colors: Colors;
   readonly noteColors: Colors;
+}
+
+export interface Screen {
+  show(lines: readonly Line[]): void;
+  /** What was shown last stays, and the cursor is given back. */
+  close(): void;
 }
 
 const uncoloured = colorsIn({}, {}, false);
@@ -60,6 +68,26 @@ export class Out {
   /** Is somebody looking, so that something may move? */
   get isLive(): boolean {
     return this.#options.stdout.isTTY === true && (this.format === "table" || this.format === "wide");
+  }
+
+  /** Lines that are drawn over the ones before, on the terminal that stdout is. */
+  async screen(): Promise<Screen> {
+    const { createLogUpdate } = await import("log-update");
+    const { stdout, colors } = this.#options;
+    // Whoever asks has seen that it is a terminal (`isLive`).
+    const update = createLogUpdate(stdout as NodeJS.WriteStream);
+    return {
+      show: (lines) => update(lines.map((line) => draw(line, colors)).join("\n")),
+      close: () => update.done(),
+    };
+  }
+
+  /** How far long work has come, where somebody sits there and watches; `total` `null`: nobody knows. */
+  progress(what: string, total: number | null): Progress {
+    const { stderr, quiet, env } = this.#options;
+    const isWatched = stderr.isTTY === true && env["TERM"] !== "dumb" && !quiet;
+    if (!isWatched || (this.format !== "table" && this.format !== "wide")) return silent;
+    return progressOn(stderr, what, total);
   }
 
   /** One thing: `{ apiVersion, kind, data }`, or the lines that a person reads. */

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Settings } from "../../config.ts";
+import type { NotifyOptions, QueueShare, Settings } from "../../config.ts";
 import type { Thresholds } from "../../core/index.ts";
 import type { ProjectConfig } from "../../project.ts";
 import type { Saga } from "../../saga/index.ts";
@@ -25,6 +25,9 @@ export interface Place {
   readonly sagas: readonly Saga[];
   readonly tenant: string;
   readonly alerts: Partial<Thresholds>;
+  /** `undefined`: the environment says it, or nobody. */
+  readonly queues: readonly QueueShare[] | undefined;
+  readonly notify: Readonly<Record<string, NotifyOptions>>;
   /** What steps are given, or a function that makes it. */
   readonly services: unknown;
   /** The file that was read; `null`: there is none. */
@@ -51,6 +54,8 @@ export async function projectOf(globals: Globals, io: Io): Promise<Project> {
     sagas: file === null ? [] : await sagasOf(config, file),
     services: file === null ? undefined : await servicesIn(config, file),
     alerts: config.alerts ?? {},
+    queues: isGiven(env["REPRISE_QUEUES"]) ? undefined : queuesOf(config),
+    notify: config.notify ?? {},
   };
 }
 
@@ -140,6 +145,14 @@ async function settingsOf({ settings = {} }: ProjectConfig, { env }: Io): Promis
   const { settingNames } = await import("../../config.ts");
   const kept = Object.entries(settings).filter(([key]) => !isGiven(env[settingNames[key as keyof Settings]]));
   return Object.fromEntries(kept);
+}
+
+function queuesOf({ queues }: ProjectConfig): readonly QueueShare[] | undefined {
+  if (queues === undefined) return undefined;
+  return Object.entries(queues).map(([name, { concurrency = 1, limit }]) => ({
+    ...{ name, concurrency },
+    ...(limit === undefined ? {} : { limit: { max: limit.calls, durationMs: limit.ms } }),
+  }));
 }
 
 function given(text: string | undefined): string | undefined {

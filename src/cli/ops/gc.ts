@@ -17,13 +17,12 @@ export const gcCommand = command<[], object>({
     const { dryRun, yes } = cli.globals;
     const { due, later } = await client.gc({ dryRun: true });
     if (!dryRun && !yes) await cli.ask.confirm(`Delete ${counted(due, "run")} for good?`, "--yes");
+    const progress = cli.out.progress("delete", due);
     const report = dryRun
       ? { purged: 0, due, later }
-      : await client.gc({
-          ...reasonOf(cli),
-          by: cli.by,
-          onProgress: (purged) => cli.out.detail(`${counted(purged, "run")} deleted`),
-        });
+      : await client
+          .gc({ ...reasonOf(cli), by: cli.by, onProgress: (purged) => progress.at(purged) })
+          .finally(() => progress.end());
     cli.out.document("GcReport", report, {
       lines: () => [
         [ink("bold", String(report.purged)), " deleted"],

@@ -102,13 +102,16 @@ async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Fla
     return exitCodes.ok;
   }
   await confirm(cli, wanted, batch.items.length, flags);
-  const report = await client.executeBatch(batch.id, {
-    ...{ by: cli.by, reason: await cli.reason() },
+  const by = { by: cli.by, reason: await cli.reason() };
+  const progress = cli.out.progress("replay", batch.items.length);
+  const executed = client.executeBatch(batch.id, {
+    ...{ ...by, onProgress: (done: number) => progress.at(done) },
     ...(flags.override === undefined ? {} : { override: flags.override }),
     ...(flags.canary === undefined ? {} : { canary: wholeOf(flags.canary, "--canary", 1, 1_000) }),
     ...(flags.canaryWithin === undefined ? {} : { canaryWithin: durationOf(flags.canaryWithin, "--canary-within") }),
     ...(flags.rate === undefined ? {} : { ratePerSecond: wholeOf(flags.rate, "--rate", 1, 1_000) }),
   });
+  const report = await executed.finally(() => progress.end());
   cli.out.document("BatchReport", report, { id: report.id, lines: () => reportLines(cli, report) });
   return report.results.every((result) => result?.result === "done") ? exitCodes.ok : exitCodes.partial;
 }

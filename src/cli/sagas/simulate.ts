@@ -5,6 +5,7 @@ import type { Simulation, SweepReport } from "../../testing/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
+import type { Progress } from "../base/progress.ts";
 import { jsonOf, pairOf } from "../base/values.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
 import { findDeclared } from "./find.ts";
@@ -112,7 +113,14 @@ function linesOf({ out }: Cli, view: Awaited<ReturnType<typeof viewOf>>): readon
 
 async function sweep(cli: Cli, saga: Saga, options: Options, crashAt: string): Promise<ExitCode> {
   const { crashSweep } = await import("../../testing/index.ts");
-  const report = await crashSweep(saga, crashAt === "all" ? options : { ...options, only: crashAt });
+  let progress: Progress | null = null;
+  const onProgress = (done: number, cases: number): void => {
+    progress ??= cli.out.progress("crash", cases);
+    progress.at(done);
+  };
+  const watched = { ...options, onProgress };
+  const sweeping = crashSweep(saga, crashAt === "all" ? watched : { ...watched, only: crashAt });
+  const report = await sweeping.finally(() => progress?.end());
   if (report.cases === 0)
     throw new UsageError(`--crash-at ${crashAt}: there is no such case; the points are ${report.points.join(", ")}`);
   const { text, ...data } = report;

@@ -96,7 +96,7 @@ async function optionsOf({
     name,
     allowForgetfulStore,
     pools: pools?.split(",").filter((pool) => pool !== ""),
-    queues: queues === undefined ? undefined : queuesIn(queues),
+    ...(queues === undefined ? {} : { queues: queuesIn(queues) }),
     concurrency: concurrency === undefined ? undefined : wholeOf(concurrency, "--concurrency", 1, 10_000),
   };
 }

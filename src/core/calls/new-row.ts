@@ -17,12 +17,17 @@ type Asked = Pick<Row, "invoke" | "region" | "regionEntry" | "input" | "tool"> &
 };
 
 /** Adds a row and answers its seq. */
-export function addRow(draft: Draft, { step, key, isItem, ...asked }: Asked): number {
+export function addRow(draft: Draft, { step, key, isItem, invoke, region, regionEntry, input, tool }: Asked): number {
   const seq = draft.rows.length + 1;
-  const repeat = isItem ? 1 : repeatOf(draft, step, asked.input);
+  const repeat = isItem ? 1 : repeatOf(draft, step, input);
   const earlier = draft.rows.findLast((row) => row.step === step.name);
+  // Named one by one: what is spread from a rest has no shape that V8 could keep, here and in every copy of the row.
   const row: Row = {
-    ...asked,
+    invoke,
+    region,
+    regionEntry,
+    input,
+    tool,
     seq,
     kind: step.kind,
     step: step.name,

@@ -41,6 +41,17 @@ export interface Heartbeat {
   readonly idleMs: number | null;
   /** How long the most silent of its consumers has shown no sign of life, though the store answered. */
   readonly stuckMs: number;
+  /** What it has done since the heartbeat before; absent: it does not say. */
+  readonly pace?: Pace;
+}
+
+/** How fast things go, per second. */
+export interface Pace {
+  /** Runs that were begun. */
+  readonly begun: number;
+  readonly ended: number;
+  /** Outcomes of calls that were committed. */
+  readonly steps: number;
 }
 
 export interface KeptHeartbeat extends Heartbeat {

@@ -27,6 +27,7 @@ import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import { reopens } from "../slots.ts";
 import { waitForRoom } from "./backlog.ts";
 import { type Cell, type Debt, isHeld, type Lease, newCell, permitsOf } from "./cell.ts";
+import { owe } from "./notices.ts";
 import { handOut, rest, type Shard, takeUp } from "./shard.ts";
 import { startsHaveRoom } from "./sweep.ts";
 
@@ -185,7 +186,7 @@ function isWithdrawn(rows: readonly { seq: number; send: number }[], permit: Per
   return rows.some((row) => row.seq === permit.seq && row.send === permit.send);
 }
 
-function write(shard: Shard, cell: Cell, { commit: next, leaseMs }: CommitCommand, now: number): void {
+function write(shard: Shard, cell: Cell, { commit: next, leaseMs, notices }: CommitCommand, now: number): void {
   for (const listing of next.leave) leave(shard, cell, listing);
   consume(cell, next.consumed);
   cell.run = evolve(cell.run, next);
@@ -201,6 +202,7 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs }: CommitComman
   for (const seq of next.abortPermits) abort(cell, seq);
   if (next.release) rest(shard, cell, next.due);
   else if (cell.lease !== null) hold(shard, cell, cell.lease, now + leaseMs);
+  owe(shard.notices, notices ?? [], now);
 }
 
 function abort(cell: Cell, seq: number): void {

@@ -8,6 +8,7 @@ import type { Acts } from "./acts.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import type { Intents } from "./intents.ts";
+import type { NoticeBoxes } from "./notices.ts";
 import type { Plans } from "./plans.ts";
 import type { Lines } from "./turns.ts";
 
@@ -39,6 +40,7 @@ export interface Shard {
   readonly plans: Plans;
   readonly lines: Lines;
   readonly acts: Acts;
+  readonly notices: NoticeBoxes;
   highest: number;
 }
 
@@ -60,6 +62,7 @@ export function newShard(lane: number): Shard {
     plans: new Map(),
     lines: new Map(),
     acts: [],
+    notices: new Map(),
     highest: 0,
   };
 }

@@ -2,7 +2,7 @@
 import { type CommitAnswer, type CommitCommand, type InboxEntry, openListing, type Timed } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { encodeCommitted, encodeLogEntry, encodeRow } from "../codec.ts";
-import { listingKey } from "../keys.ts";
+import { boxKey, listingKey } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import type { ScriptArgument } from "../scripts.ts";
 import { entriesOf, permitsOf } from "./replies.ts";
@@ -42,7 +42,10 @@ function isNotIn(consumed: readonly string[]): (entry: InboxEntry) => boolean {
   return consumed.length === 0 ? () => true : ({ slot }) => !consumed.includes(slot);
 }
 
-function commitKeys({ member, shard, run, record }: Found, { lease, commit: next }: CommitCommand): readonly string[] {
+function commitKeys(
+  { member, shard, run, record }: Found,
+  { lease, commit: next, notices = [] }: CommitCommand,
+): readonly string[] {
   const { prefix, due, clock, queued } = shard;
   const keys = [
     run,
@@ -60,6 +63,7 @@ function commitKeys({ member, shard, run, record }: Found, { lease, commit: next
   for (const listing of next.leave) keys.push(prefix + listingKey(next.run.tenant, listing));
   for (const listing of next.join) keys.push(prefix + listingKey(next.run.tenant, listing));
   if (joinsStructure(next)) keys.push(shard.structures);
+  for (const { hook } of notices) keys.push(boxKey(shard, hook));
   return keys;
 }
 
@@ -68,7 +72,8 @@ function joinsStructure({ join }: CommitCommand["commit"]): boolean {
   return join.some((listing) => listing.startsWith(openListing("")));
 }
 
-function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: CommitCommand): ScriptArgument[] {
+function commitArgs({ member, shard }: Found, command: CommitCommand): ScriptArgument[] {
+  const { lease, leaseMs, commit: next, notices = [] } = command;
   const stored = encodeCommitted(next.record);
   const args: ScriptArgument[] = [
     member,
@@ -95,7 +100,7 @@ function commitArgs({ member, shard }: Found, { lease, leaseMs, commit: next }: 
   for (const row of next.rows) args.push(row.seq, encodeRow(row));
   const { consumed, settledPermits, abortPermits } = next;
   const withdrawn = next.withdraw.flatMap(({ seq, send }) => [seq, send]);
-  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs];
+  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs, notices.map(({ text }) => text)];
   if (lists.some((list) => list.length > 0)) for (const list of lists) args.push(list.length, ...list);
   return args;
 }

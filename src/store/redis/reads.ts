@@ -195,3 +195,13 @@ export async function countOpen(wire: Wire, structure: string): Promise<number> 
   );
   return counts.reduce((sum, count) => sum + count, 0);
 }
+
+/** How many runs of a tenant are in each listing. */
+export async function countRuns(wire: Wire, tenant: string, listings: readonly string[]): Promise<readonly number[]> {
+  const countIn = async (listing: string): Promise<number> => {
+    const keys = wire.shards.map(({ prefix }) => prefix + listingKey(tenant, listing));
+    const counts = await Promise.all(keys.map((key) => wire.client.zcard(key)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+  return await wire.ask("count", () => Promise.all(listings.map(countIn)));
+}

@@ -8,7 +8,9 @@
 import type { Clock, Store, WakeUps } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
-import type { Crossing, Fate, Fates, Touch } from "./crossings.ts";
+import { type Crossing, type Fate, type Fates, spared, type Touch } from "./crossings.ts";
+
+type Method = (...asked: unknown[]) => unknown;
 
 const never = new Promise<never>(() => undefined);
 
@@ -56,18 +58,22 @@ export class Mortal {
 
   /** A store as this process reaches it. */
   store(store: Store): Store {
+    const crossed = new Map<string, unknown>();
     return new Proxy(store, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function" || typeof name !== "string") return value;
-        if (name === "shardOf" || name === "watch" || name === "onReconnect") return value.bind(target);
-        return (...asked: unknown[]) =>
-          this.cross(
-            { kind: "store", what: `store.${name}`, asked },
-            () => value.apply(target, asked) as Promise<unknown>,
-          );
+        if (!crossed.has(name)) crossed.set(name, this.#crossing(target, name, value as Method));
+        return crossed.get(name);
       },
     });
+  }
+
+  #crossing(store: Store, name: string, method: Method): Method {
+    if (name === "shardOf" || name === "watch" || name === "onReconnect") return method.bind(store);
+    const what = `store.${name}`;
+    return (...asked) =>
+      this.cross({ kind: "store", what, asked }, () => method.apply(store, asked) as Promise<unknown>);
   }
 
   wakeUps(wakeUps: WakeUps): WakeUps {
@@ -81,6 +87,7 @@ export class Mortal {
 
   /** Touches the outside, if it lives to do so. Where it stands still, it is with the answer on its way. */
   async cross<T>(touch: Touch, go: () => Promise<T>, again?: () => void): Promise<T> {
+    if (this.#options.fates === spared) return await this.#unharmed(go);
     await this.#awake();
     const { kind, what } = touch;
     const fate = this.#fateAt(touch);
@@ -95,6 +102,16 @@ export class Mortal {
     await this.#awake();
     if (fate === "lose reply") throw broken(kind, what, "after it was done");
     return answered();
+  }
+
+  /** Nothing befalls it but that it is killed by hand. */
+  async #unharmed<T>(go: () => Promise<T>): Promise<T> {
+    if (this.#dead) return never;
+    try {
+      return await go();
+    } finally {
+      if (this.#dead) await never;
+    }
   }
 
   #standStill(where: string): void {

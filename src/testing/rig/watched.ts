@@ -43,6 +43,11 @@ export type Interference = (doer: Doer, go: () => unknown) => unknown;
 
 /** What watches: it goes with the services, so that a watched saga is made once and serves every test. */
 export interface Watch {
+  /**
+   * Is what happens outside known to be somebody's doing? It follows the work through every await, which costs each promise of the
+   * process something, from the first time on.
+   */
+  readonly isAttributed: boolean;
   readonly scripts: Readonly<Record<string, StepScript>>;
   /** Effects of a call, as the world has them now. */
   readonly effectsOf: (doer: Doer) => number;
@@ -98,16 +103,18 @@ function watchedCompensation(step: StepSpec): StepSpec["compensation"] {
 }
 
 function watchedCall(doer: Doer, { services }: Pick<ActionContext, "services">, go: () => unknown): unknown {
-  return doing.run(doer, () => watchOf(services).interfere(doer, go));
+  const { isAttributed, interfere } = watchOf(services);
+  return isAttributed ? doing.run(doer, () => interfere(doer, go)) : interfere(doer, go);
 }
 
 type Probe = NonNullable<StepSpec["probe"]>;
 
 function watchedProbe(step: StepSpec, probe: Probe, side: Doer["side"]): Probe {
   return async (context) => {
+    const watch = watchOf(context.services);
+    if (!watch.isAttributed) return await probe(context);
     const doer = doerOf(step, context, side, true);
     const answer = await doing.run(doer, () => probe(context));
-    const watch = watchOf(context.services);
     watch.onProbe({ doer, answer: answer.answer, effects: watch.effectsOf(doer) });
     return answer;
   };

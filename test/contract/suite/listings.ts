@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ListQuery, RunSummary } from "../../../src/core/ports.ts";
-import { aCreate } from "../../support/records.ts";
+import { aCreate, fresh } from "../../support/records.ts";
 import { type Current, committed, created, ended, epochMs, held } from "./harness.ts";
 
 export function listingContract(current: Current): void {
@@ -17,6 +17,15 @@ export function listingContract(current: Current): void {
     }
     return all;
   };
+
+  test("counts the runs of a tenant in each listing, in all shards", async () => {
+    const tenant = fresh("tenant");
+    for (let n = 0; n < 3; n += 1) await created(current.store, { tenant });
+    await created(current.store, { tenant, saga: "another" });
+    const listings = ["status:running", "saga:another:running", "status:completed"];
+    expect(await current.store.count(tenant, listings)).toEqual([4, 1, 0]);
+    expect(await current.store.count(fresh("tenant"), listings)).toEqual([0, 0, 0]);
+  });
 
   test("runs are listed newest first, with what an operator needs to see", async () => {
     const older = await created(current.store, { createdAt: epochMs - 5 });

@@ -71,6 +71,27 @@ describe("what nobody is at is found", () => {
     expect(top.facts.filter(({ fact }) => fact === "recovered")).toEqual([]);
   });
 
+  test("where its pulse is, is said again until it is heard", async () => {
+    const { one } = hangingOnce();
+    const heard: (string | null)[] = [];
+    const unheard = new RepriseError("STORE_UNAVAILABLE", "not now");
+    let said = 0;
+    const top = benchTop(
+      [one],
+      wrapped((store) => ({
+        hello: async (owner, serves) => {
+          said += 1;
+          if (said > 1 && said < 5) throw unheard; // the first is said before there is a pulse
+          heard.push(owner.pulse);
+          await store.hello(owner, serves);
+        },
+      })),
+    );
+    await top.mortal();
+    await top.clock.advance(5_000);
+    expect(heard).toEqual([null, "p0"]);
+  });
+
   test("leases of a worker that cannot be asked for lapse by themselves, in less than two leases", async () => {
     const { one, ids } = hangingOnce();
     const top = benchTop(

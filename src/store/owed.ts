@@ -1,0 +1,16 @@
+/** What is owed to hooks, put together from all shards. */
+import type { OwedToHook } from "../core/index.ts";
+
+export function sumOwed(parts: readonly OwedToHook[]): readonly OwedToHook[] {
+  const hooks = [...new Set(parts.map(({ hook }) => hook))].sort();
+  return hooks.map((hook) => {
+    const own = parts.filter((part) => part.hook === hook);
+    const times = own.flatMap(({ oldestAt }) => oldestAt ?? []);
+    return {
+      hook,
+      owed: own.reduce((sum, { owed }) => sum + owed, 0),
+      oldestAt: times.length === 0 ? null : Math.min(...times),
+      lost: own.reduce((sum, { lost }) => sum + lost, 0),
+    };
+  });
+}
