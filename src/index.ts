@@ -18,6 +18,7 @@ export {
   type BatchItem,
   type BatchOptions,
   type BatchReport,
+  type BatchSummary,
   type BundledSnapshot,
   type BundleOptions,
   type Cancelled,

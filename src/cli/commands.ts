@@ -14,7 +14,7 @@ import { effectsList, effectsShow } from "./effects/list.ts";
 import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
 import { auditCommand } from "./ops/audit.ts";
-import { batchShow } from "./ops/batch.ts";
+import { batchList, batchShow } from "./ops/batch.ts";
 import { completionOf } from "./ops/completion.ts";
 import { doctorCommand } from "./ops/doctor.ts";
 import { gcCommand } from "./ops/gc.ts";
@@ -71,7 +71,16 @@ export const commands: readonly AnyCommand[] = [
   ...[initCommand, newSaga],
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
-  ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
+  ...[
+    doctorCommand,
+    sloCommand,
+    batchList,
+    batchShow,
+    auditCommand,
+    migrateCommand,
+    gcCommand,
+    completionOf(() => commands),
+  ],
   ...[devCommand, topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];
