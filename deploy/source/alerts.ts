@@ -103,6 +103,22 @@ const workers: readonly Alert[] = [
     description: "Runs cannot go on before a worker that has this version is started.",
   },
   {
+    name: "RepriseStructureUnserved",
+    severity: "page",
+    expr: `max by (reprise_ns, structure) (${admin.unservedStructures}) > 0`,
+    since: "1m",
+    summary: "No worker serves {{ $labels.structure }}, of which runs are open",
+    description: "The supervisor sees open runs that no living worker can drive, whether or not one is woken for them.",
+  },
+  {
+    name: "RepriseNotTakenOver",
+    severity: "page",
+    expr: `max by (reprise_ns) (${admin.recoveryWaiting}) > 10`,
+    since: "30s",
+    summary: "Nobody takes over from a dead worker",
+    description: "Its runs wait for {{ $value | humanizeDuration }}, where two seconds are usual.",
+  },
+  {
     name: "RepriseWorkerWedged",
     severity: "page",
     expr: `max by (reprise_ns, instance) (${admin.canaryAge}) > 90`,

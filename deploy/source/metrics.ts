@@ -1,3 +1,4 @@
+import type { AdminMetricName } from "../../src/admin/index.ts";
 import type { MetricName } from "../../src/telemetry/catalogue.ts";
 
 /** The metrics that alerts, dashboard and scaling look at: names of `docs/metrics.md`, each said once. */
@@ -26,8 +27,12 @@ export const metrics = {
   storeForgetful: "reprise_store_forgetful",
 } as const satisfies Readonly<Record<string, MetricName>>;
 
-/** What the admin port of a worker says beside them (`src/admin`). */
-export const admin = { canaryAge: "reprise_canary_age_seconds" } as const;
+/** What the admin ports of workers and of the supervisor say beside them (`src/admin`). */
+export const admin = {
+  canaryAge: "reprise_canary_age_seconds",
+  unservedStructures: "reprise_unserved_structures",
+  recoveryWaiting: "reprise_recovery_waiting_seconds",
+} as const satisfies Readonly<Record<string, AdminMetricName>>;
 
 /** What redis_exporter says of Redis itself. */
 export const redis = { memoryUsed: "redis_memory_used_bytes", memoryMax: "redis_memory_max_bytes" } as const;

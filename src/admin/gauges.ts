@@ -1,9 +1,9 @@
 /** A few gauges as text, beside those of a registry that this process may have. */
 import type { MetricsPage } from "./admin.ts";
+import { type AdminMetricName, adminCatalogue } from "./catalogue.ts";
 
 export interface Gauge {
-  readonly name: string;
-  readonly help: string;
+  readonly name: AdminMetricName;
   readonly samples: readonly GaugeSample[];
 }
 
@@ -24,11 +24,11 @@ export function withGauges(page: MetricsPage | null, gauges: readonly Gauge[]): 
   return { text: `${before}${gauges.map(textOf).join("")}${isOpen ? end : ""}`, contentType };
 }
 
-function textOf({ name, help, samples }: Gauge): string {
+function textOf({ name, samples }: Gauge): string {
   const lines = samples.flatMap(({ labels, value }) =>
     value === null ? [] : [`${name}${labelsOf(labels)} ${value}\n`],
   );
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join("")}`;
+  return `# HELP ${name} ${adminCatalogue[name].help}\n# TYPE ${name} gauge\n${lines.join("")}`;
 }
 
 function labelsOf(labels: GaugeSample["labels"]): string {

@@ -7,5 +7,6 @@ export {
   adminServer,
   type MetricsPage,
 } from "./admin.ts";
+export { type AdminMetricName, adminTable } from "./catalogue.ts";
 export { supervisorAnswers } from "./supervisor-answers.ts";
 export { workerAnswers } from "./worker-answers.ts";

@@ -5,7 +5,9 @@ import { type Gauge, withGauges } from "./gauges.ts";
 
 export interface SupervisorSide {
   readonly state: "starting" | "ready" | "stopped";
+  readonly isStandby: boolean;
   readonly lookedMs: number | null;
+  readonly recovery: { readonly waitingMs: number; readonly lastMs: number | null };
   readonly seen: Seen | null;
   readonly firing: readonly { readonly key: string; readonly severity: string }[];
 }
@@ -29,9 +31,10 @@ function absenceOf({ state, lookedMs }: SupervisorSide): string | null {
   return lookedMs > lateMs ? `it has seen nothing for ${Math.round(lookedMs / 1_000)} s` : null;
 }
 
-function gaugesOf(namespace: string, { seen, lookedMs, firing }: SupervisorSide): readonly Gauge[] {
+function gaugesOf(namespace: string, side: SupervisorSide): readonly Gauge[] {
+  const { seen, lookedMs, firing, isStandby, recovery } = side;
   const labels = { reprise_ns: namespace };
-  const age = { labels, value: lookedMs === null ? null : lookedMs / 1_000 };
+  const seconds = (ms: number | null) => [{ labels, value: ms === null ? null : ms / 1_000 }];
   const alerts = firing.map(({ key, severity }) => ({
     labels: { ...labels, alert: key.split(" ")[0] ?? key, severity, about: key },
     value: 1,
@@ -39,10 +42,12 @@ function gaugesOf(namespace: string, { seen, lookedMs, firing }: SupervisorSide)
   return [
     {
       name: "reprise_supervisor_look_age_seconds",
-      help: "Seconds since the supervisor last saw the store.",
-      samples: [age],
+      samples: seconds(lookedMs),
     },
-    { name: "reprise_alert", help: "1 for each alert that was told and still holds.", samples: alerts },
+    { name: "reprise_supervisor_tells", samples: [{ labels, value: isStandby ? 0 : 1 }] },
+    { name: "reprise_recovery_waiting_seconds", samples: seconds(recovery.waitingMs) },
+    { name: "reprise_recovery_last_seconds", samples: seconds(recovery.lastMs) },
+    { name: "reprise_alert", samples: alerts },
     ...(seen === null ? [] : seenGauges(seen, labels)),
   ];
 }
@@ -54,7 +59,6 @@ function seenGauges({ workers, unserved, servers }: Seen, labels: Readonly<Recor
   return [
     {
       name: "reprise_workers",
-      help: "Workers by state, as the supervisor sees them.",
       samples: states.map((state) => ({
         labels: { ...labels, state },
         value: workers.filter((worker) => worker.state === state).length,
@@ -62,17 +66,14 @@ function seenGauges({ workers, unserved, servers }: Seen, labels: Readonly<Recor
     },
     {
       name: "reprise_unserved_structures",
-      help: "1 for each structure with open runs that no living worker drives.",
       samples: unserved.map((structure) => ({ labels: { ...labels, structure }, value: 1 })),
     },
     {
       name: "reprise_redis_memory_used_bytes",
-      help: "Memory in use by Redis.",
       samples: memory(({ usedBytes }) => usedBytes),
     },
     {
       name: "reprise_redis_memory_max_bytes",
-      help: "maxmemory of Redis; 0: no limit.",
       samples: memory(({ maxBytes }) => maxBytes),
     },
   ];

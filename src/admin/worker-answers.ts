@@ -33,22 +33,18 @@ function gaugesOf(namespace: string, health: WorkerHealth): readonly Gauge[] {
   return [
     {
       name: "reprise_worker_state",
-      help: "1 for the state this worker is in.",
       samples: states.map((state) => ({ labels: { ...labels, state }, value: state === health.state ? 1 : 0 })),
     },
     {
       name: "reprise_canary_age_seconds",
-      help: "Seconds since the most silent queue of this worker was last read, though Redis answers; 90 are borne.",
       samples: [{ labels, value: seconds(health.stuckMs) }],
     },
     {
       name: "reprise_worker_lag_seconds",
-      help: "The longest that the event loop was held up in the last five seconds.",
       samples: [{ labels, value: seconds(health.lagMs) }],
     },
     {
       name: "reprise_supervisor_age_seconds",
-      help: "Seconds since a supervisor was last heard of; none within ten minutes: no sample.",
       samples: [{ labels, value: seconds(health.supervisedMs) }],
     },
   ];

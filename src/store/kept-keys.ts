@@ -18,23 +18,12 @@ export type KeyReason =
 
 const ofNamespace = ["meta", "sagas", "serves", "paused"];
 const ofShard = [
-  ...[
-    "due",
-    "clock",
-    "queued",
-    "fair",
-    "fair-late",
-    "owners",
-    "suspects",
-    "structures",
-    "gone",
-    "shelves",
-    "barrier",
-    "audit",
-  ],
-  ...["schedules", "heard", "supervised", "parked", "asking", "unreadable", "expiring"],
+  ...["due", "clock", "queued", "fair", "fair-late", "owners", "suspects", "structures", "gone", "shelves", "barrier"],
+  ...["schedules", "heard", "supervised", "parked", "asking", "unreadable", "expiring", "audit", "batches", "hooks"],
 ];
-const named = ["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run"];
+const named = [
+  ...["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run", "notices", "teller"],
+];
 const runParts = ["rec", "ledger", "log", "inbox", "slots", "permit"];
 
 /** Why a key of this namespace is there; `null`: it is not of this namespace. */

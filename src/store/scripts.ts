@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
-import { heartbeatKeptMs, maxActsKept } from "../core/index.ts";
+import { heartbeatKeptMs, maxActsKept, staleAfterMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
   maxDueQueued,
@@ -82,6 +82,7 @@ const limits = Object.entries({
   maxSchedules,
   heartbeatKeptMs,
   maxActsKept,
+  staleAfterMs,
 });
 
 /** Reads them all, once per store. */

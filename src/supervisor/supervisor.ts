@@ -1,18 +1,23 @@
 /**
  * Watches over a namespace from outside of its workers: looks every few seconds, tells alerts, and says that it is there. Owns when
  * it looks and whom it tells; what is an alert is core's (`core/fleet/watch.ts`). Invariants: S1 one look at a time; one that fails
- * is an observation too. S2 it changes nothing but its own heartbeat.
+ * is an observation too. S2 it changes nothing but its own heartbeat. S3 of several one tells; the others look, and one of them goes
+ * on when it falls silent.
  */
 import {
   type Alert,
+  type BeatAnswer,
   beatMs,
   type Clock,
   firingIn,
   type Heartbeat,
   nothingSeen,
+  nothingToRecover,
+  recoveryAfter,
   type Seen,
   type Thresholds,
   type WatchState,
+  waitingMs,
   watch,
 } from "../core/index.ts";
 
@@ -20,7 +25,7 @@ export interface SupervisorPorts {
   readonly clock: Clock;
   /** Rejects where the store is away. */
   look(): Promise<Seen>;
-  beat(heartbeat: Heartbeat): Promise<unknown>;
+  beat(heartbeat: Heartbeat): Promise<Pick<BeatAnswer, "tells">>;
   /** Must not throw or wait. */
   tell(alert: Alert): void;
   trouble(where: string, error: unknown): void;
@@ -39,9 +44,13 @@ export interface SupervisorOptions {
 /** What a supervisor has seen last. */
 export interface SupervisorHealth {
   readonly state: "starting" | "ready" | "stopped";
+  /** Another supervisor tells, and this one goes on when that is gone. */
+  readonly isStandby: boolean;
   /** How long ago its last look was answered; `null`: none was. */
   readonly lookedMs: number | null;
   readonly seen: Seen | null;
+  /** Leases of dead workers: how long they wait by now (0: none do), and how long the last of them did. */
+  readonly recovery: { readonly waitingMs: number; readonly lastMs: number | null };
   readonly firing: readonly { readonly key: string; readonly severity: Alert["severity"] }[];
 }
 
@@ -54,7 +63,10 @@ export class Watchman {
   #lookedAt: number | null = null;
   #cancel: () => void = () => undefined;
   #looking: Promise<void> = Promise.resolve();
+  #recovery = nothingToRecover;
   #stopped = false;
+  /** Another one tells. What is not known does not count: two words are better than none. */
+  #isStandby = false;
 
   constructor(ports: SupervisorPorts, options: SupervisorOptions) {
     this.#ports = ports;
@@ -76,8 +88,13 @@ export class Watchman {
     const looked = this.#lookedAt;
     return {
       state: this.#stopped ? "stopped" : looked === null ? "starting" : "ready",
+      isStandby: this.#isStandby,
       lookedMs: looked === null ? null : this.#ports.clock.monotonicMs() - looked,
       seen: this.#seen,
+      recovery: {
+        waitingMs: waitingMs(this.#recovery, this.#ports.clock.monotonicMs()),
+        lastMs: this.#recovery.lastMs,
+      },
       firing: firingIn(this.#state),
     };
   }
@@ -87,8 +104,12 @@ export class Watchman {
     await this.#beat();
     this.#seen = await this.#look();
     const at = clock.monotonicMs();
-    if (this.#seen !== null) this.#lookedAt = at;
-    const { state, alerts } = watch(this.#state, { at, seen: this.#seen }, this.#options.thresholds);
+    if (this.#seen !== null) {
+      this.#lookedAt = at;
+      this.#recovery = recoveryAfter(this.#recovery, this.#seen.workers, at);
+    }
+    const observed = { at, seen: this.#seen, isStandby: this.#isStandby };
+    const { state, alerts } = watch(this.#state, observed, this.#options.thresholds);
     this.#state = state;
     for (const alert of alerts) this.#ports.tell(alert);
     if (this.#stopped) return;
@@ -124,8 +145,10 @@ export class Watchman {
       storeMs: null,
     } as const;
     try {
-      await this.#ports.beat({ id, name, host, pid, version, upMs, ...own, ...nothing });
+      const { tells } = await this.#ports.beat({ id, name, host, pid, version, upMs, ...own, ...nothing });
+      this.#isStandby = !tells;
     } catch (error) {
+      this.#isStandby = false;
       this.#ports.trouble("heartbeat", error);
     }
   }

@@ -199,6 +199,27 @@ describe("reprise.config", () => {
     expect(await placeOf(flags, io(env))).toMatchObject({ redis: "redis://flag:1", namespace: "flag", tenant: "me" });
   });
 
+  test("says which step queues workers serve and who is told; what the environment says of queues wins", async () => {
+    const file = join(dir, "queues.config.json");
+    const notify = { shop: { url: "https://shop.example.com/hook", on: ["end"] } };
+    const queues = { mail: { concurrency: 5, limit: { calls: 100, ms: 1_000 } }, gpu: {} };
+    await writeFile(file, JSON.stringify({ redis: "redis://file:1", queues, notify }));
+    const named = { ...globals, config: file };
+    expect(await placeOf(named, io())).toMatchObject({
+      notify,
+      queues: [
+        { name: "mail", concurrency: 5, limit: { max: 100, durationMs: 1_000 } },
+        { name: "gpu", concurrency: 1 },
+      ],
+    });
+    expect((await placeOf(named, io({ REPRISE_QUEUES: "mail=1" }))).queues).toBeUndefined();
+    const wrong = {
+      queues: { "a b": {}, mail: { concurrency: 0 } },
+      notify: { shop: { url: "ftp://x", on: ["begin"] } },
+    };
+    expect(() => readProject(wrong, "f.json")).toThrow(/queues.*notify\.shop\.url: it is no http/s);
+  });
+
   test("that is not there where it was named is said so, and that nothing says where Redis is", async () => {
     await expect(placeOf({ ...globals, config: "no.ts" }, io())).rejects.toThrow(
       "--config no.ts: there is no such file",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultSettings, readConfig, variables, withSettings } from "../../src/config.ts";
+import { defaultSettings, queuesIn, readConfig, variables, withSettings } from "../../src/config.ts";
 import { RepriseError } from "../../src/errors.ts";
 
 function problemsOf(work: () => unknown): readonly string[] {
@@ -46,6 +46,32 @@ describe("the environment", () => {
     ]);
     expect(config).toMatchObject({ allowForgetfulStore: true, redisUrl: "redis://h:1" });
     expect(config).toMatchObject({ artifacts: "file:///var/values", settings: { maxRunBytes: 1_000 } });
+  });
+
+  test("reads how much of a step queue is taken: how many at once, and how often", () => {
+    expect(queuesIn("mail=5:100/1s,gpu=1,sms=2:3/250ms")).toEqual([
+      { name: "mail", concurrency: 5, limit: { max: 100, durationMs: 1_000 } },
+      { name: "gpu", concurrency: 1 },
+      { name: "sms", concurrency: 2, limit: { max: 3, durationMs: 250 } },
+    ]);
+    expect(queuesIn("")).toEqual([]);
+  });
+
+  test.each([
+    "mail",
+    "mail=",
+    "mail=0",
+    "=5",
+    "mail=5:100",
+    "mail=5:0/1s",
+    "mail=5:100/",
+    "mail=5:1/soon",
+    "a b=1",
+    "mail=5;gpu=1",
+  ])("refuses the step queue %j, and says how one is written", (text) => {
+    expect(problemsOf(() => queuesIn(`ok=1,${text}`))).toEqual([
+      expect.stringContaining("is not <queue>=<concurrency>, or <queue>=<concurrency>:<calls>/<duration>"),
+    ]);
   });
 
   test("is refused with all its problems at once, each naming its variable", () => {

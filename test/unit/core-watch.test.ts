@@ -5,10 +5,13 @@ import {
   defaultThresholds,
   firingIn,
   nothingSeen,
+  nothingToRecover,
+  recoveryAfter,
   type Seen,
   type SeenWorker,
   type ServerFacts,
   type WorkerState,
+  waitingMs,
   watch,
 } from "../../src/core/index.ts";
 import { aHeartbeat } from "../support/records.ts";
@@ -153,5 +156,40 @@ describe("it is worth an alert", () => {
       ["resolved store_settings redis:6379"],
     ]);
     expect(told([with_({ appendonly: null, appendfsync: null }), well])[1]).toHaveLength(1);
+  });
+});
+
+describe("several supervisors", () => {
+  const stale: Seen = { ...well, workers: [worker("w", "stale")] };
+
+  test("one that stands by tells nothing, and what holds when it begins to tell, once", () => {
+    let state = nothingSeen;
+    const steps = [
+      ...[true, true].map((isStandby) => ({ seen: stale, isStandby })),
+      ...[false, false].map((isStandby) => ({ seen: stale, isStandby })),
+      { seen: stale, isStandby: true },
+      { seen: well, isStandby: true },
+      { seen: well, isStandby: false },
+    ];
+    const words = steps.map((step, n) => {
+      const next = watch(state, { at: n * 60_000, ...step }, limits);
+      state = next.state;
+      return next.alerts.map((alert) => alert.state);
+    });
+    expect(words).toEqual([[], [], ["firing"], [], [], [], []]);
+  });
+});
+
+describe("recovery", () => {
+  const left = (...ids: readonly string[]) => ids.map((id) => worker(id, "lost", { serves: ["order@1#a"] }));
+
+  test("a dead worker is waited for until its leases are ended, and how long that took is known then", () => {
+    const first = recoveryAfter(nothingToRecover, left("a"), 1_000);
+    const both = recoveryAfter(first, left("a", "b"), 2_000);
+    expect([waitingMs(nothingToRecover, 0), waitingMs(both, 3_000), both.lastMs]).toEqual([0, 2_000, null]);
+    const over = recoveryAfter(both, [worker("a", "lost"), ...left("b")], 4_000);
+    expect([waitingMs(over, 4_500), over.lastMs]).toEqual([2_500, 3_000]);
+    expect(recoveryAfter(over, [worker("b", "ready")], 5_000)).toEqual({ waiting: {}, lastMs: 3_000 });
+    expect(recoveryAfter(over, left("b"), 5_000).lastMs).toBe(3_000);
   });
 });

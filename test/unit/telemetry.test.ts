@@ -1,6 +1,7 @@
 /** What logs, metrics and spans promise by themselves, without a worker. */
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, expectTypeOf, test } from "vitest";
+import { adminTable } from "../../src/admin/index.ts";
 import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../src/core/index.ts";
 import type { RunRecord } from "../../src/core/run/index.ts";
 import { catalogue, catalogueTable } from "../../src/telemetry/catalogue.ts";
@@ -77,9 +78,10 @@ describe("logs", () => {
 describe("metrics", () => {
   test("the catalogue and its page are the same", () => {
     const page = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
-    const rows = (text: string) => text.split("\n").filter((line) => /^\| (name|`reprise_)/.test(line));
+    const rows = (text: string) => text.split("\n").filter((line) => /^\| (name|gauge|`reprise_)/.test(line));
     const cells = (line: string) => line.split("|").map((cell) => cell.trim());
-    expect(rows(page).map(cells)).toEqual(rows(catalogueTable()).map(cells));
+    const both = `${catalogueTable()}\n${adminTable()}`;
+    expect(rows(page).map(cells)).toEqual(rows(both).map(cells));
   });
 
   test("every name is in the text from the start, or comes with its first value", async () => {

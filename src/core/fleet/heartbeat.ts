@@ -78,6 +78,8 @@ export interface BeatAnswer {
   readonly drain: DrainRequest | null;
   /** When a supervisor was last heard of; `null`: not within `heartbeatKeptMs`. */
   readonly supervisedAt: number | null;
+  /** Of several supervisors it is the one that tells: the first, until it is gone or `staleAfterMs` silent. */
+  readonly tells: boolean;
 }
 
 type Timed<Answer> = Answer & { readonly now: number };

@@ -9,5 +9,6 @@ export { type Finding, findingsIn, type InspectedServerFacts, type Installation 
 export * from "./heartbeat.ts";
 export * from "./liveness.ts";
 export * from "./probes.ts";
+export { nothingToRecover, recoveryAfter, waitingMs } from "./recovery.ts";
 export { type Alert, firingIn, nothingSeen, type WatchState, watch } from "./watch.ts";
 export * from "./worker-state.ts";

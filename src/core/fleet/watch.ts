@@ -1,11 +1,13 @@
 /**
  * When an alert is told: a fold over observations. Invariants: W1 an alarm that holds is told once, and again only after `againMs`.
  * W2 its end is told if it was told itself. W3 what was not looked at has not ended: while the store is away nothing else begins
- * or ends. W4 the same observations tell the same alerts.
+ * or ends. W4 the same observations tell the same alerts. W5 who begins to tell in another one's place tells what holds, once more.
  */
 import { type Alarm, alarmsIn, type Seen, settingsOf, type Thresholds } from "./alarms.ts";
 
 export interface Observation {
+  /** Another supervisor tells: it is looked only. */
+  readonly isStandby?: boolean;
   /** Of the observer's monotonic clock. */
   readonly at: number;
   /** `null`: the store did not answer. */
@@ -43,7 +45,7 @@ const storeKey = "store_away";
 
 export function watch(
   state: WatchState,
-  { at, seen }: Observation,
+  { at, seen, isStandby = false }: Observation,
   limits: Thresholds,
 ): { readonly state: WatchState; readonly alerts: readonly Alert[] } {
   const parked = seen === null ? state.parked : recent(state.parked, { at, count: seen.parked }, limits);
@@ -53,7 +55,8 @@ export function watch(
   const alerts: Alert[] = [];
   const held: Record<string, Held> = {};
   for (const alarm of now.values()) {
-    const next = toldOf(state.held[alarm.key] ?? { alarm, since: at, told: 0, toldAt: 0 }, alarm, at, limits);
+    const was = state.held[alarm.key] ?? { alarm, since: at, told: 0, toldAt: 0 };
+    const next = isStandby ? { ...was, alarm, told: 0, toldAt: 0 } : toldOf(was, alarm, at, limits);
     if (next.toldAt === at && next.told > 0) alerts.push(alertOf(next, "firing", at));
     held[alarm.key] = next;
   }

@@ -7,19 +7,30 @@ import {
   type Heartbeat,
   heartbeatKeptMs,
   type KeptHeartbeat,
+  staleAfterMs,
 } from "../../core/index.ts";
 
 export class KeptHeartbeats {
   readonly #beats = new Map<string, KeptHeartbeat>();
   readonly #drains = new Map<string, DrainRequest>();
   #supervisedAt = Number.NEGATIVE_INFINITY;
+  #teller: { readonly id: string; readonly at: number } | null = null;
 
   beat(heartbeat: Heartbeat, now: number): BeatAnswer {
     this.#forgetOld(now);
     this.#beats.set(heartbeat.id, { ...structuredClone(heartbeat), at: now });
-    if (heartbeat.role === "supervisor") this.#supervisedAt = now;
+    const isSupervisor = heartbeat.role === "supervisor";
+    if (isSupervisor) this.#supervisedAt = now;
     const supervisedAt = now - this.#supervisedAt < heartbeatKeptMs ? this.#supervisedAt : null;
-    return { drain: this.#drains.get(heartbeat.id) ?? null, supervisedAt };
+    const tells = isSupervisor && this.#tells(heartbeat.id, now);
+    return { drain: this.#drains.get(heartbeat.id) ?? null, supervisedAt, tells };
+  }
+
+  #tells(id: string, now: number): boolean {
+    const teller = this.#teller;
+    if (teller !== null && teller.id !== id && teller.at + staleAfterMs >= now) return false;
+    this.#teller = { id, at: now };
+    return true;
   }
 
   all(now: number): { readonly heartbeats: readonly KeptHeartbeat[]; readonly drains: Drains } {
@@ -43,6 +54,7 @@ export class KeptHeartbeats {
   forget(id: string): void {
     this.#beats.delete(id);
     this.#drains.delete(id);
+    if (this.#teller?.id === id) this.#teller = null;
   }
 
   #forgetOld(now: number): void {

@@ -9,11 +9,12 @@ type Answer<Method extends keyof Heartbeats> = ReturnType<Heartbeats[Method]>;
 
 export async function beat(wire: Wire, heartbeat: Heartbeat): Answer<"beat"> {
   const { id, role } = heartbeat;
-  const { beatOf, drainOf, heard, supervised } = namesIn(wire);
-  const keys = [wire.shard(0).clock, beatOf(id), drainOf(id), heard, supervised];
+  const { beatOf, drainOf, heard, supervised, teller } = namesIn(wire);
+  const keys = [wire.shard(0).clock, beatOf(id), drainOf(id), heard, supervised, teller];
   const args = [id, JSON.stringify(heartbeat), role === "supervisor" ? "1" : ""];
-  const [drain, at, time] = await wire.run<readonly [string, string, number]>("beat", keys, args);
-  return { drain: readDrain(drain), supervisedAt: at === "" ? null : Number(at), now: time };
+  const reply = await wire.run<readonly [drain: string, at: string, now: number, tells: 0 | 1]>("beat", keys, args);
+  const [drain, at, time, tells] = reply;
+  return { drain: readDrain(drain), supervisedAt: at === "" ? null : Number(at), tells: tells === 1, now: time };
 }
 
 export async function heartbeats(wire: Wire): Answer<"heartbeats"> {
@@ -45,8 +46,11 @@ export async function askToDrain(wire: Wire, { worker, by, reason }: DrainComman
 
 /** Who says goodbye is not to be seen any more. */
 export async function forgetHeartbeat(wire: Wire, id: string): Promise<void> {
-  const { beatOf, drainOf, heard } = namesIn(wire);
+  const { beatOf, drainOf, heard, teller } = namesIn(wire);
   await wire.ask("goodbye", () => Promise.all([wire.client.zrem(heard, id), wire.client.del(beatOf(id), drainOf(id))]));
+  // Another one tells at once; nobody but itself could have taken its place meanwhile.
+  const told = await wire.ask("goodbye", () => wire.client.get(teller));
+  if (told?.startsWith(`${id} `) === true) await wire.ask("goodbye", () => wire.client.del(teller));
 }
 
 function namesIn(wire: Wire) {
@@ -56,6 +60,7 @@ function namesIn(wire: Wire) {
     drainOf: (id: string) => `${prefix}drain:${id}`,
     heard: `${prefix}heard`,
     supervised: `${prefix}supervised`,
+    teller: `${prefix}supervisor`,
   };
 }
 

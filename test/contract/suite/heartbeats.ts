@@ -1,6 +1,6 @@
 /** What processes say of themselves, and how one of them is asked to leave. */
 import { expect, test } from "vitest";
-import { heartbeatKeptMs } from "../../../src/core/index.ts";
+import { heartbeatKeptMs, staleAfterMs } from "../../../src/core/index.ts";
 import { aHeartbeat } from "../../support/records.ts";
 import { type Current, epochMs } from "./harness.ts";
 
@@ -11,7 +11,12 @@ export function heartbeatContract(current: Current): void {
     await current.store.beat(aHeartbeat({ id: "w-1", rssBytes: 1 }));
     await current.bench.advance(5_000);
     const second = aHeartbeat({ id: "w-1", rssBytes: 2, runs: [{ tenant: "acme", id: "r-1" }] });
-    expect(await current.store.beat(second)).toEqual({ drain: null, supervisedAt: null, now: epochMs + 5_000 });
+    expect(await current.store.beat(second)).toEqual({
+      drain: null,
+      supervisedAt: null,
+      tells: false,
+      now: epochMs + 5_000,
+    });
     const other = aHeartbeat({ id: "w-0" });
     await current.store.beat(other);
     expect(await current.store.heartbeats()).toEqual({
@@ -64,5 +69,19 @@ export function heartbeatContract(current: Current): void {
     await current.store.beat(aHeartbeat({ id: "s-1", role: "supervisor" }));
     await current.bench.advance(60_000);
     expect(await current.store.beat(aHeartbeat({ id: "w-1" }))).toMatchObject({ supervisedAt: epochMs });
+  });
+
+  test("of several supervisors the first tells, until it says goodbye or is stale; a worker never does", async () => {
+    const tells = async (id: string, role: "supervisor" | "worker" = "supervisor") =>
+      (await current.store.beat(aHeartbeat({ id, role }))).tells;
+    expect([await tells("s-1"), await tells("s-2"), await tells("w-1", "worker")]).toEqual([true, false, false]);
+    await current.bench.advance(staleAfterMs);
+    expect([await tells("s-2"), await tells("s-1")]).toEqual([false, true]);
+    await current.bench.advance(staleAfterMs + 1);
+    expect([await tells("s-2"), await tells("s-1")]).toEqual([true, false]);
+    await current.store.goodbye("s-1");
+    expect(await tells("s-3")).toBe(false);
+    await current.store.goodbye("s-2");
+    expect([await tells("s-3"), await tells("s-1")]).toEqual([true, false]);
   });
 }
