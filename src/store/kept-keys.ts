@@ -31,10 +31,14 @@ const ofShard = [
     "shelves",
     "barrier",
     "audit",
+    "hooks",
   ],
-  ...["schedules", "heard", "supervised", "parked", "asking", "unreadable", "expiring"],
+  ...["schedules", "heard", "supervised", "supervisor", "parked", "asking", "unreadable", "expiring"],
 ];
-const named = ["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run"];
+const named = [
+  ...["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run"],
+  ...["notices", "teller"],
+];
 const runParts = ["rec", "ledger", "log", "inbox", "slots", "permit"];
 
 /** Why a key of this namespace is there; `null`: it is not of this namespace. */
