@@ -11,11 +11,14 @@ export {
   type ApprovalRef,
   type ApprovalsPage,
   type ApprovalsQuery,
+  type AuditPage,
+  type AuditQuery,
   type Batch,
   type BatchFilter,
   type BatchItem,
   type BatchOptions,
   type BatchReport,
+  type BatchSummary,
   type BundledSnapshot,
   type BundleOptions,
   type Cancelled,
@@ -85,6 +88,7 @@ export {
 } from "./client/index.ts";
 export { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
 export type {
+  Act,
   Alert,
   ArtifactKey,
   Artifacts,
@@ -97,6 +101,7 @@ export type {
   Fact,
   Facts,
   Heartbeat,
+  KeptAct,
   KeptHeartbeat,
   Known,
   LastAct,

@@ -97,6 +97,7 @@ function unchanged(store: Store) {
     putPlan: (command) => store.putPlan(command),
     note: (act) => store.note(act),
     acts: (query) => store.acts(query),
+    listBatches: (limit) => store.listBatches(limit),
     getPlan: (id) => store.getPlan(id),
     takePlan: (command) => store.takePlan(command),
     noteResult: (...given) => store.noteResult(...given),

@@ -4,6 +4,7 @@ import { approve, reject, respond } from "./approvals/decide.ts";
 import { approvalsList, approvalsShow } from "./approvals/list.ts";
 import type { AnyCommand } from "./base/command.ts";
 import { checkCommand } from "./check.ts";
+import { devCommand } from "./dev/command.ts";
 import { diagramCommand } from "./diagram/command.ts";
 import { dlqDiscard } from "./dlq/discard.ts";
 import { dlqGroups, dlqList } from "./dlq/list.ts";
@@ -13,7 +14,7 @@ import { effectsList, effectsShow } from "./effects/list.ts";
 import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
 import { auditCommand } from "./ops/audit.ts";
-import { batchShow } from "./ops/batch.ts";
+import { batchList, batchShow } from "./ops/batch.ts";
 import { completionOf } from "./ops/completion.ts";
 import { doctorCommand } from "./ops/doctor.ts";
 import { gcCommand } from "./ops/gc.ts";
@@ -33,6 +34,7 @@ import { runsShow } from "./runs/show.ts";
 import { runsSignal } from "./runs/signal.ts";
 import { runsStart } from "./runs/start.ts";
 import { runsTimeline } from "./runs/timeline.ts";
+import { runsDiscardEvent, runsRaise, runsRewind, runsSkip } from "./runs/verbs.ts";
 import { runsWatch } from "./runs/watch.ts";
 import { diffCommand } from "./sagas/diff.ts";
 import { sagasList } from "./sagas/list.ts";
@@ -62,13 +64,23 @@ export const groups: ReadonlyMap<string, string> = new Map([
 export const commands: readonly AnyCommand[] = [
   ...[runsStart, runsList, runsShow, runsWatch, runsTimeline, runsHistory, runsLogs, runsBundle],
   ...[runsSignal, runsCancel, runsKill, runsPause, runsResume, runsProbe],
+  ...[runsSkip, runsRaise, runsRewind, runsDiscardEvent],
   ...[approvalsList, approvalsShow, approve, reject, respond],
   ...[dlqList, dlqGroups, dlqShow, dlqDiscard, replayPlan, replayRun],
   ...[effectsList, effectsShow, effectsProbe, effectsResolve],
   ...[initCommand, newSaga],
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
-  ...[doctorCommand, sloCommand, batchShow, auditCommand, migrateCommand, gcCommand, completionOf(() => commands)],
-  ...[topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
+  ...[
+    doctorCommand,
+    sloCommand,
+    batchList,
+    batchShow,
+    auditCommand,
+    migrateCommand,
+    gcCommand,
+    completionOf(() => commands),
+  ],
+  ...[devCommand, topCommand, workerCommand, workersList, workersDrain, supervisorCommand],
   versionCommand,
 ];

@@ -7,7 +7,7 @@
  * every item it is said what came of it, and why.
  */
 import { hasEnded } from "../core/index.ts";
-import { RepriseError } from "../errors.ts";
+import { errorCodeOf, RepriseError } from "../errors.ts";
 import { redact } from "../redact.ts";
 import type { Duration } from "../saga/index.ts";
 import { checkedDuration, checkedReason, invalid } from "./checks.ts";
@@ -56,6 +56,39 @@ export async function readBatch(connection: Connection, id: string): Promise<Bat
   if (batch.items === undefined) throw invalid("INPUT_INVALID", "batch", `${id} is the plan of one run`);
   const results = batch.items.map((_, at) => (kept.results[at] ?? null) as ItemResult | null);
   return { ...batch, by: kept.taken?.by ?? null, results, stopped: null };
+}
+
+/** A batch at a glance. */
+export interface BatchSummary extends Pick<Batch, "id" | "mode" | "filter" | "at" | "expiresAt"> {
+  readonly by: string | null;
+  readonly runs: number;
+  /** Of the runs; the others are still to come. */
+  readonly done: number;
+  readonly skipped: number;
+  readonly failed: number;
+}
+
+/** The batches that have not expired, the last to expire first. */
+export async function listBatches(connection: Connection, limit: number): Promise<readonly BatchSummary[]> {
+  const { batches } = await (await connection.store()).listBatches(limit);
+  const summaries: BatchSummary[] = [];
+  for (const { id } of batches) {
+    // One after the other: each may be large. One that expires meanwhile is gone.
+    const report = await readBatch(connection, id).catch(ifGone);
+    if (report !== null) summaries.push(glanceAt(report));
+  }
+  return summaries;
+}
+
+function ifGone(error: unknown): null {
+  if (errorCodeOf(error) === "PLAN_GONE") return null;
+  throw error;
+}
+
+function glanceAt({ id, mode, filter, at, expiresAt, by, items, results }: BatchReport): BatchSummary {
+  const countOf = (word: ItemResult["result"]) => results.filter((result) => result?.result === word).length;
+  const counts = { done: countOf("done"), skipped: countOf("skipped"), failed: countOf("failed") };
+  return { id, mode, filter, at, expiresAt, by, runs: items.length, ...counts };
 }
 
 /** Throws PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE: then it is executed again, and goes on. */

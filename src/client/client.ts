@@ -18,7 +18,14 @@ import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
 import { type ApprovalsPage, type ApprovalsQuery, approvalsPage } from "./approvals.ts";
 import { type AuditPage, type AuditQuery, audit } from "./audit.ts";
-import { type BatchReport, type ExecuteBatchOptions, executeBatch, readBatch } from "./batch.ts";
+import {
+  type BatchReport,
+  type BatchSummary,
+  type ExecuteBatchOptions,
+  executeBatch,
+  listBatches,
+  readBatch,
+} from "./batch.ts";
 import { checkedId } from "./checks.ts";
 import { type ClientOptions, type ClientPorts, Connection } from "./connection.ts";
 import type { Decided, DecisionWord } from "./decide.ts";
@@ -140,6 +147,8 @@ export interface Client {
    * @throws RepriseError PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE.
    */
   executeBatch(batchId: string, options: ExecuteBatchOptions): Promise<BatchReport>;
+  /** Batches that have not expired, the last to expire first; 50 unless `limit` is given. Throws INPUT_INVALID. */
+  batches(query?: { readonly limit?: number }): Promise<readonly BatchSummary[]>;
   /** A batch and what came of its items so far. Throws PLAN_GONE. */
   batch(batchId: string): Promise<BatchReport>;
   /**
@@ -267,6 +276,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     executePlan: (id, given) => executePlan(connection, id, given),
     replayMany: (given) => replayMany(connection, given),
     executeBatch: (id, given) => executeBatch(connection, id, given),
+    batches: ({ limit } = {}) => listBatches(connection, checkedLimit(limit)),
     batch: (id) => readBatch(connection, id),
     migrate: (run, given) => migrate(connection, refOf(run), given),
     migrateAll: (given) => migrateAll(connection, given),

@@ -1,7 +1,7 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
 export type { AuditPage, AuditQuery } from "./audit.ts";
-export type { BatchReport, ExecuteBatchOptions, ItemResult } from "./batch.ts";
+export type { BatchReport, BatchSummary, ExecuteBatchOptions, ItemResult } from "./batch.ts";
 export type { BundleOptions } from "./bundle.ts";
 export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";
 export type { Cancelled, CancelOptions } from "./cancel.ts";

@@ -67,10 +67,16 @@ export async function planRun(
 }
 
 /** Keeps something under a new id until it expires. */
-export async function keep(connection: Connection, id: string, body: object, expiresAt: number): Promise<void> {
+export async function keep(
+  connection: Connection,
+  id: string,
+  body: object,
+  expiresAt: number,
+  isBatch = false,
+): Promise<void> {
   // Plans and batches are JSON, but for what was left out.
   const json = JSON.parse(JSON.stringify(body)) as Json;
-  const { now } = await (await connection.store()).putPlan({ id, body: json, expiresAt });
+  const { now } = await (await connection.store()).putPlan({ id, body: json, expiresAt, isBatch });
   connection.heard(now);
 }
 

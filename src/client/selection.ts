@@ -76,7 +76,7 @@ export async function replayMany(connection: Connection, options: BatchOptions):
     items.push(itemOf(made));
   }
   const batch: Batch = { id: connection.ports.ids.next(), mode, filter, items, unreadable, at, expiresAt };
-  await keep(connection, batch.id, batch, expiresAt);
+  await keep(connection, batch.id, batch, expiresAt, true);
   return batch;
 }
 

@@ -54,7 +54,7 @@ export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";
 export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/plan.ts";
 export { type Resume, resumeOf } from "./replay/resume.ts";
-export type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
+export type { KeptPlan, ListedBatch, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
 export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts";
 export { inputOf } from "./rows.ts";
@@ -62,7 +62,6 @@ export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export {
   type Act,
-  type ActShelf,
   type ActsPage,
   type ActsQuery,
   actOf,

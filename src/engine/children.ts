@@ -3,7 +3,8 @@
  * what is asked and what follows from an answer are core's (`core/company/children.ts`). Also carries a child's word to its parent.
  *
  * Invariants: P1 every request may be sent twice, by two workers, late. P2 nothing here throws: what could not be done says so,
- * and is done again. P3 a child is asked to go back only after it is certain that nobody can start it any more.
+ * and is done again. P3 a child is asked to go back only after it is certain that nobody can start it any more. P4 a child that
+ * was there and is not is made again as it was begun, after whoever remembers more of it had the time to bring that back.
  */
 import {
   type CallOrder,
@@ -33,6 +34,8 @@ export interface ChildCall {
   readonly row: Row;
   readonly step: StepSpec;
 }
+
+type NotFound = Extract<ChildSeen, { readonly is: "foreign" | "unreached" }>;
 
 /** Does what a call of such a row is: its action starts the child or looks at it, its compensation has it go back. */
 export async function callChild(context: EngineContext, call: ChildCall): Promise<ChildSeen> {
@@ -65,8 +68,8 @@ async function back(context: EngineContext, call: ChildCall): Promise<ChildSeen>
   const { store } = context;
   const run = childRef(call.parent, call.row);
   if (call.row.child === null && !(await start(context, call, true))) return foreign(call);
-  const found = await store.read(run);
-  if (found === null || !isMine(call, found)) return foreign(call);
+  const found = await find(context, call, true);
+  if ("is" in found) return found;
   const request = requestTo(found, call.parent);
   if (request === null) return await look(context, call, { asked: null, isPending: false });
   const sent = await store.send({ run, ...request });
@@ -101,15 +104,28 @@ async function start(context: EngineContext, { parent, row, step }: ChildCall, i
 }
 
 async function look(
-  { store }: EngineContext,
+  context: EngineContext,
   call: ChildCall,
   how: { readonly asked: "cancel" | "undo" | null; readonly isPending: boolean },
 ): Promise<ChildSeen> {
-  const found = await store.read(childRef(call.parent, call.row));
-  if (found === null || !isMine(call, found)) return foreign(call);
+  const found = await find(context, call, false);
+  if ("is" in found) return found;
   const { id, output, cause } = found;
   if (output instanceof MissingArtifact) return { is: "unreached", why: `the result of run ${id} is kept elsewhere` };
   return { is: "run", child: seenAs(found), output, cause, ...how };
+}
+
+async function find(context: EngineContext, call: ChildCall, isVoid: boolean): Promise<RunRecord | NotFound> {
+  const { store } = context;
+  const run = childRef(call.parent, call.row);
+  let found = await store.read(run);
+  if (found === null && call.row.child !== null) {
+    // It is kept as long as its parent is: the store has forgotten it.
+    if (context.leftFor(call.parent) > 0) return { is: "unreached", why: `the store may have forgotten run ${run.id}` };
+    if (!(await start(context, call, isVoid))) return foreign(call);
+    found = await store.read(run);
+  }
+  return found !== null && isMine(call, found) ? found : foreign(call);
 }
 
 function isMine({ parent, row, step }: ChildCall, found: RunRecord): boolean {
@@ -121,7 +137,7 @@ function childOf(step: StepSpec): { readonly of: SagaSpec; readonly detached: bo
   return step.child;
 }
 
-function foreign({ parent, row }: ChildCall): ChildSeen {
+function foreign({ parent, row }: ChildCall): NotFound {
   return { is: "foreign", run: childRef(parent, row).id };
 }
 

@@ -58,9 +58,8 @@ async function examine(server: Redis): Promise<ExaminedServer> {
   ]);
   const pairs = (config ?? []) as readonly string[];
   const setting = (name: string): string | null => pairs[pairs.indexOf(name) + 1] ?? null;
-  const { host, port, path } = server.options;
   return {
-    address: path ?? `${host ?? "?"}:${port ?? "?"}`,
+    address: addressOf(server),
     version: fieldOf(info, "redis_version") ?? "?",
     policy: fieldOf(memory, "maxmemory_policy") ?? "?",
     appendonly: config === null ? null : setting("appendonly"),
@@ -69,6 +68,12 @@ async function examine(server: Redis): Promise<ExaminedServer> {
     maxBytes: Number(fieldOf(memory, "maxmemory") ?? 0),
     replicas: Number(fieldOf(replication, "connected_slaves") ?? 0),
   };
+}
+
+/** Behind Sentinel it is whoever is the primary by now: it is called by the name that leads there. */
+function addressOf({ options: { host, port, path, sentinels, name } }: Redis): string {
+  if (Array.isArray(sentinels) && sentinels.length > 0) return `${name ?? "?"} (Sentinel)`;
+  return path ?? `${host ?? "?"}:${port ?? "?"}`;
 }
 
 async function inspect(server: Redis): Promise<InspectedServer> {

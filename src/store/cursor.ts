@@ -3,7 +3,15 @@
  * the last run shown, so a run that changes lists between two pages is neither lost nor shown twice.
  */
 
-import type { ListQuery, RunRecord, RunStatus, RunSummary, SharedQuery, SharedRun } from "../core/index.ts";
+import type {
+  ListedBatch,
+  ListQuery,
+  RunRecord,
+  RunStatus,
+  RunSummary,
+  SharedQuery,
+  SharedRun,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { runOf } from "./keys.ts";
 import { maxPageRecords } from "./limits.ts";
@@ -43,6 +51,11 @@ export function answers(record: RunRecord, query: ListQuery): boolean {
 export function byPlace(a: Place, b: Place): number {
   if (a.createdAt !== b.createdAt) return b.createdAt - a.createdAt;
   return a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
+}
+
+/** Of batches; those of one ms by id. */
+export function lastToExpireFirst(a: ListedBatch, b: ListedBatch): number {
+  return b.expiresAt - a.expiresAt || (a.id < b.id ? -1 : 1);
 }
 
 export function pageLimit(query: Pick<ListQuery, "limit">): number {

@@ -130,6 +130,8 @@ export interface ShardKeys {
   readonly barrier: string;
   /** What people have done. */
   readonly audit: string;
+  /** Batches by when they expire. */
+  readonly batches: string;
   readonly channel: string;
 }
 
@@ -150,6 +152,7 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
     hooks: `${prefix}hooks`,
     barrier: `${prefix}barrier`,
     audit: `${prefix}audit`,
+    batches: `${prefix}batches`,
     channel: `${prefix}moved`,
   };
 }

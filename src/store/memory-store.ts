@@ -63,7 +63,7 @@ import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { dropNotices, owedIn, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
-import { getPlan, noteResult, putPlan, takePlan } from "./memory/plans.ts";
+import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, timeOf } from "./memory/shard.ts";
@@ -281,6 +281,10 @@ class MemoryStore implements Store {
 
   async getPlan(id: string) {
     return this.#inPlan(id, ({ plans }, member, now) => getPlan(plans, member, now));
+  }
+
+  async listBatches(limit: number) {
+    return this.#in(0, (_, now) => ({ batches: listBatches(this.#shards, limit, now) }));
   }
 
   async takePlan(command: TakePlanCommand) {

@@ -49,7 +49,7 @@ import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
-import { getPlan, noteResult, putPlan, takePlan } from "./redis/plans.ts";
+import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
 import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
@@ -292,6 +292,10 @@ class RedisStore implements Store {
 
   async getPlan(id: string) {
     return await getPlan(this.#parts().wire, id);
+  }
+
+  async listBatches(limit: number) {
+    return await listBatches(this.#parts().wire, limit);
   }
 
   async takePlan(command: TakePlanCommand) {

@@ -74,6 +74,21 @@ export function runLogger(logger: Logger, parts: LoggerParts): RunLogger {
 
 /** Texts are masked, and whatever stands under the name of a credential; what JSON cannot say is left out. */
 function masked(fields: Record<string, unknown>): Record<string, unknown> {
+  const told: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    if (!isPlain(value)) return maskedDeep(fields);
+    told[name] = redactValue(name, value);
+  }
+  return told;
+}
+
+/** Is the same in JSON, and holds nothing. */
+function isPlain(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) || value === null;
+}
+
+function maskedDeep(fields: Record<string, unknown>): Record<string, unknown> {
   try {
     return JSON.parse(JSON.stringify(fields, redactValue));
   } catch {
@@ -142,6 +157,8 @@ function sayCommitted(logger: Logger, { namespace }: LoggerParts, fact: Committe
     logger.debug({ ...about(record), revision, from, to, actor, taken }, from === to ? "run moved" : `run ${to}`);
   }
   for (const move of movesOf(fact)) {
+    // Most of what there is to tell, and told to those who debug alone.
+    if (move.is === "outcome" && move.outcome !== "unknown" && !isDebugged) continue;
     const { level, message, row, fields } = lineOf(move, record);
     if (!logger.isLevelEnabled(level)) continue;
     const rowFields =

@@ -1,7 +1,8 @@
 /**
  * Committed facts as numbers, in a registry of its own. Owns what is counted when; `catalogue.ts` owns what there is.
  * Invariants: M1 nothing is counted that was not committed, but for calls and troubles, which are the engine's own. M2 a
- * label takes at most `maxValues` values, the rest are `other`.
+ * label takes at most `maxValues` values, the rest are `other`. M3 counting is adding to a number: labels are looked at when
+ * they are new, and prom-client is told when somebody looks (it hashes and checks all labels at each count).
  */
 import { createRequire } from "node:module";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
@@ -28,11 +29,19 @@ export interface MetricsOptions {
 
 /** Values that a label takes, at most. */
 const maxValues = 500;
+/** Series of a metric that are found without looking at their labels, at most; then it begins anew. */
+const maxSeries = 5_000;
 const buckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
 ];
 
 type Labels = Readonly<Record<string, string | number>>;
+
+/** One series: its labels as they are told, and what was counted since somebody looked. */
+interface Series {
+  readonly labels: Record<string, string>;
+  pending: number;
+}
 
 // Loaded when metrics are made: whoever makes none does not wait for it.
 const load = createRequire(import.meta.url);
@@ -42,6 +51,7 @@ export class Metrics {
   readonly #counters = new Map<MetricName, Counter>();
   readonly #gauges = new Map<MetricName, Gauge>();
   readonly #histograms = new Map<MetricName, Histogram>();
+  readonly #series = new Map<MetricName, Map<string, Series>>();
   readonly #seen = new Map<string, Set<string>>();
   readonly #slos = new Map<string, SloSpec>();
   readonly #tenants: number;
@@ -58,22 +68,33 @@ export class Metrics {
     const registers = [this.registry];
     for (const [name, spec] of Object.entries<MetricSpec>(catalogue) as [MetricName, MetricSpec][]) {
       const of = { name, help: spec.help, labelNames: [...spec.labels], registers };
-      if (spec.type === "counter") this.#counters.set(name, new prom.Counter(of));
+      if (spec.type === "counter") {
+        this.#counters.set(name, new prom.Counter({ ...of, collect: () => this.#tell(name) }));
+      }
       if (spec.type === "gauge") this.#gauges.set(name, new prom.Gauge(of));
       if (spec.type === "histogram") this.#histograms.set(name, new prom.Histogram({ ...of, buckets }));
     }
   }
 
   count(name: MetricName, labels: Labels = {}, by = 1): void {
-    if (by > 0) this.#counters.get(name)?.inc(this.#bounded(labels), by);
+    if (by > 0) this.#seriesOf(name, labels).pending += by;
   }
 
   observe(name: MetricName, labels: Labels, ms: number): void {
-    this.#histograms.get(name)?.observe(this.#bounded(labels), Math.max(0, ms) / 1_000);
+    this.#histograms.get(name)?.observe(this.#seriesOf(name, labels).labels, Math.max(0, ms) / 1_000);
   }
 
   set(name: MetricName, labels: Labels, value: number): void {
     this.#gauges.get(name)?.set(this.#bounded(labels), value);
+  }
+
+  #tell(name: MetricName): void {
+    const counter = this.#counters.get(name);
+    for (const series of this.#series.get(name)?.values() ?? []) {
+      if (series.pending === 0) continue;
+      counter?.inc(series.labels, series.pending);
+      series.pending = 0;
+    }
   }
 
   /** Forgets what a gauge said of labels that may be gone. */
@@ -95,6 +116,22 @@ export class Metrics {
 
   get facts(): Facts {
     return { emit: (fact) => this.#take(fact) };
+  }
+
+  #seriesOf(name: MetricName, labels: Labels): Series {
+    const all = this.#series.get(name) ?? new Map<string, Series>();
+    // Every name is counted with its labels in one order.
+    let key = "";
+    for (const label in labels) key += `${labels[label]}\0`;
+    const known = all.get(key);
+    if (known !== undefined) return known;
+    if (all.size >= maxSeries) {
+      this.#tell(name);
+      all.clear();
+    }
+    const series = { labels: this.#bounded(labels), pending: 0 };
+    this.#series.set(name, all.set(key, series));
+    return series;
   }
 
   #bounded(labels: Labels): Record<string, string> {

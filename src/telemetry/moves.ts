@@ -29,7 +29,10 @@ export type Move =
 
 /** What the commit has done, in its order. */
 export function movesOf(fact: CommittedFact): readonly Move[] {
-  return [...fact.entry.taken.flatMap((taken) => moveOf(fact, taken)), ...standing(fact)];
+  const moves: Move[] = [];
+  for (const taken of fact.entry.taken) moves.push(...moveOf(fact, taken));
+  moves.push(...standing(fact));
+  return moves;
 }
 
 function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
@@ -84,9 +87,11 @@ function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
     case "late":
     case "unconsumed":
     case "discarded":
-      return [];
+      return none;
   }
 }
+
+const none: readonly Move[] = [];
 
 type RowTaken = Extract<Taken, { readonly what: "outcome" | "probed" | "intent" | "tool" | "undo" | "approval" }>;
 
@@ -115,6 +120,9 @@ function approvalMoves(row: Row, before: Row | undefined, state: string, by: str
 /** What follows from where the run stands now and stood before. */
 function standing({ record, before }: CommittedFact): readonly Move[] {
   const was = before.record;
+  // Nearly every commit: nothing of all this is in sight.
+  const isPlain = was.review === record.review && was.unwind === record.unwind && was.endedAt === record.endedAt;
+  if (isPlain) return none;
   const moves: Move[] = [];
   if (was.review !== null && was.review.n !== record.review?.n) moves.push({ is: "unparked", review: was.review });
   if (record.review !== null && was.review?.n !== record.review.n) moves.push({ is: "parked", review: record.review });

@@ -25,6 +25,8 @@ export interface NemesisParts {
   readonly books: Books;
   /** Are as many runs under way as may be? */
   readonly isCrowded: () => boolean;
+  /** Has all of the load come to rest? Then nobody comes to any point. */
+  readonly isIdle: () => boolean;
   /** The n-th of the schedule begins. */
   readonly onNext: (n: number) => void;
   /** So much of what is tried again after the schedule is over, from 0 to 1. */
@@ -51,7 +53,7 @@ const knownWithinMs = 30_000;
 /** Of the deaths, those for which nobody need be left. */
 const nobodyLeftShare = 0.1;
 /** Attempts, beside the schedule, at points that were never hit. */
-const furtherCrashes = 60;
+const furtherCrashes = 40;
 const standableAt: readonly Point[] = ["P05", "P06", "P09", "granted"];
 type Manned = Place & { readonly worker: CrewMember };
 
@@ -99,7 +101,7 @@ export class Nemesis {
       await this.#breathe();
     }
     await this.#over();
-    for (let n = 0; n < furtherCrashes && this.missed().length > 0; n += 1) {
+    for (let n = 0; n < furtherCrashes && this.missed().length > 0 && !this.#parts.isIdle(); n += 1) {
       onFurther((n + 1) / furtherCrashes);
       await this.#crash();
       await this.#breathe();

@@ -113,8 +113,13 @@ export function planned(asked: Asked): Planned {
   for (const trouble of without) counts[trouble] = 0;
   const windows = Math.max(1, Math.round(kills / killsForEachWindow));
   const schedule = scheduleOf(random, asked, counts, windows);
-  const points = reachable.slice(0, counts.crash);
+  const points = reachable.slice(0, pointsFor(counts.crash));
   return { ...asked, counts, schedule, windows, points, drops: kills * dropsForEachKill };
+}
+
+/** A small round cannot demand the rare ones: each is to be tried several times. */
+function pointsFor(crashes: number): number {
+  return Math.min(crashes, Math.max(8, Math.floor(crashes / 3)));
 }
 
 /** What makes the store forget what it acknowledged. */

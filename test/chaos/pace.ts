@@ -8,7 +8,7 @@ import { forgets, type Planned, type Trouble } from "./options.ts";
 const usualSeconds = 0.7;
 const forgettingSeconds = 5;
 /** Of the runs, those that are kept for what is tried again when the schedule is over. */
-export const keptShare = 0.05;
+export const keptShare = 0.08;
 /** How much slower or quicker than usual is believed. */
 const factors = { least: 0.3, most: 6 } as const;
 

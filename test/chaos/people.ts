@@ -128,6 +128,8 @@ export class People {
     const has = (verb: Verb) => item.verbs.includes(verb);
     const acted = async () => {
       if (item.reason === "store_rollback") return await operator.retry({ ...who, reason });
+      // A service that refuses to undo it for good will not think better of it.
+      if (item.reason === "halted" && has("skip")) return await operator.skip({ ...who, reason });
       if (has("resolve")) return await operator.resolve(await this.#truth(id), who);
       if (has("skip")) return await operator.skip({ ...who, reason });
       if (has("retry")) return await operator.retry({ ...who, reason });

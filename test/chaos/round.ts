@@ -119,6 +119,7 @@ export async function playRound(
       store,
       books,
       isCrowded: () => load.isFull,
+      isIdle: () => load.started === asked.runs && load.open.size === 0,
       onNext: (n) => pace.begin(n),
       onFurther: (share) => load.allow(Math.ceil((1 - keptShare * (1 - share)) * asked.runs)),
       onLoss: (since) => load.startAgain(since - 2 * settings.leaseMs),

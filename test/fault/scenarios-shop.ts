@@ -36,6 +36,8 @@ export interface ShopOptions {
   readonly url: string;
   /** Where the harness looks. */
   readonly server: string;
+  /** 1 when left out. */
+  readonly shards?: number;
   /** Whether the world looks into the store at each arrival. */
   readonly witness?: boolean;
 }
@@ -72,8 +74,8 @@ export class Shop {
     this.#file = file;
     this.#worldUrl = worldUrl;
     this.world = world;
-    const { url: redis, namespace } = options;
-    this.client = createClient({ redis, namespace, sagas: [order], facts: { emit: () => undefined } });
+    const { url: redis, namespace, shards = 1 } = options;
+    this.client = createClient({ redis, namespace, shards, sagas: [order], facts: { emit: () => undefined } });
   }
 
   static async open(options: ShopOptions): Promise<Shop> {
@@ -92,7 +94,8 @@ export class Shop {
 
   /** From now on the harness looks here. */
   async lookAt(server: string): Promise<void> {
-    const connections = this.#owned.own(faultConnections(server, this.#options.namespace, harnessTimeoutMs));
+    const { namespace, shards } = this.#options;
+    const connections = this.#owned.own(faultConnections(server, namespace, harnessTimeoutMs, console.error, shards));
     const opened = () => connections.store.open().then(() => true);
     await waitFor(opened, { timeoutMs: bootMs, what: "the store to open" });
     this.#store = connections.store;
@@ -100,8 +103,9 @@ export class Shop {
 
   /** A worker process that serves; what differs from its defaults is said by variables of its environment. */
   async worker(env: Readonly<Record<string, string>> = {}): Promise<Child> {
-    const { namespace, url } = this.#options;
-    const told = { REDIS_URL: url, REPRISE_NAMESPACE: namespace, WORLD_URL: this.#worldUrl, ...env };
+    const { namespace, url, shards = 1 } = this.#options;
+    const place = { REDIS_URL: url, REPRISE_NAMESPACE: namespace, REPRISE_SHARDS: String(shards) };
+    const told = { ...place, WORLD_URL: this.#worldUrl, ...env };
     const child = this.#owned.own(await spawnChild(workerFile, { env: told }));
     const isServing = () => child.stdout.includes('"event":"ready"');
     await waitFor(isServing, { timeoutMs: bootMs, what: "the worker to serve", tell: () => child.stderr });
@@ -181,6 +185,18 @@ export class Shop {
     return byStatus;
   }
 
+  /** What its client was told nothing of may have been placed all the same: it goes its way too. */
+  async #restUnanswered(): Promise<void> {
+    const unanswered = this.#history.flatMap(({ run, outcome }) => (outcome === "info" ? [run] : []));
+    for (const run of unanswered) {
+      const isAtRest = async () => {
+        const { status } = (await this.#looking.read(run)) ?? { status: "failed" };
+        return status === "needs_review" || hasEnded(status);
+      };
+      await waitFor(isAtRest, { timeoutMs: 60_000, everyMs: 50, what: `order ${run.id} to come to rest` });
+    }
+  }
+
   /** The world's own lines, read from its file. */
   async entries(): Promise<readonly WorldEntry[]> {
     const lines = (await readFile(this.#file, "utf8")).split("\n").filter((line) => line !== "");
@@ -189,6 +205,7 @@ export class Shop {
 
   /** The three witnesses agree, and evidence is left for the scenario. */
   async prove(id: string, checks: Observed["checks"]): Promise<void> {
+    await this.#restUnanswered();
     const { namespace } = this.#options;
     const world = await this.entries();
     const report = await check({

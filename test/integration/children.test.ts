@@ -1,5 +1,6 @@
 /** Runs that start runs, over a real Redis and BullMQ. */
-import { describe, expect, test } from "vitest";
+import { Redis } from "ioredis";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { type Client, child, fail, type RunFailed, type Saga, saga, stepsFor } from "../../src/index.ts";
 import type { WorldClient } from "../../src/testing/index.ts";
@@ -59,6 +60,18 @@ const statusOf = async (client: Client, id: string) =>
       .get()
       .catch(() => null)
   )?.status ?? null;
+
+/** What a store does that loses its last writes. */
+async function forget(namespace: string, id: string): Promise<void> {
+  const redis = new Redis(inject("redisUrl"));
+  onTestFinished(() => redis.disconnect());
+  for await (const keys of redis.scanStream({ match: `*reprise:${namespace}:*` })) {
+    for (const key of keys as string[]) {
+      if (key.includes(id)) await redis.del(key);
+      else if ((await redis.type(key)) === "zset") await redis.zrem(key, id, `default:${id}`);
+    }
+  }
+}
 
 describe("a run that starts a run as a step", () => {
   const parent = saga("parent", { version: 1, input: Id })
@@ -148,6 +161,27 @@ describe("a run that starts a run as a step", () => {
     await until(async () => (await statusOf(client, "p1")) === "cancelled");
     expect([counts(world), await statusOf(client, "p1.1")]).toEqual([[1, 0], "completed"]);
   });
+
+  test.runIf(inject("shards") === 1)(
+    "begins it again where the store has forgotten it and nobody knows more of it",
+    async () => {
+      const waiting = saga("waiting", { version: 1, input: Id }).step(child(patient), toOrder).build();
+      const { namespace, client, world, worker } = top([waiting]);
+      const first = await worker();
+      const run = await client.start(waiting, { id: "o-1" }, { id: "p1" });
+      await until(
+        async () => (await run.get()).waitingFor === "child" && (await statusOf(client, "p1.1")) === "waiting",
+      );
+      await first.stop();
+      await forget(namespace, "p1.1");
+      expect(await statusOf(client, "p1.1")).toBeNull();
+      await worker();
+      await until(async () => (await statusOf(client, "p1.1")) === "waiting", 20_000);
+      await client.run("p1.1").signal("GO", {});
+      await run.result({ timeout: "20s" });
+      expect(world.counts().map(({ effects }) => effects)).toEqual([1]);
+    },
+  );
 
   test("says that it is parked and why, and is not parked itself", async () => {
     const blind = step("letter", {

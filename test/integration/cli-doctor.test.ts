@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { order } from "../../sagas/index.ts";
 import { createClient, createWorker } from "../../src/index.ts";
 import { cli } from "../support/cli.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
+import { startSentinels } from "../support/sentinels.ts";
 import { shapeOf } from "../support/shape.ts";
 
 // A folder without a configuration above it.
@@ -36,7 +37,7 @@ afterAll(async () => {
 });
 
 /** On a machine that is busy, PINGs take long, which is found as it should be: it is looked at again. */
-async function doctor(redis: RedisServer, ...argv: readonly string[]) {
+async function doctor(redis: Pick<RedisServer, "url">, ...argv: readonly string[]) {
   for (let tries = 1; ; tries += 1) {
     const { code, stdout, stderr } = await cli(["doctor", "--redis", redis.url, "--json", ...argv], { cwd });
     const report = JSON.parse(stdout);
@@ -97,6 +98,23 @@ test("runs that nobody serves, another number of shards, and keys that nothing a
     { key: "{reprise:left:7}:due", why: "shard 7 of 2" },
     { key: "{reprise:left:w3}:pool-default:meta", why: "lane 3 of 1: no worker reads it" },
   ]);
+});
+
+test("a primary behind Sentinel is called by its name, and a replica that nothing waits for is found", async () => {
+  const primary = await startRedisServer();
+  onTestFinished(() => primary.stop());
+  const replica = await startRedisServer({ args: ["--replicaof", "127.0.0.1", String(primary.port)] });
+  onTestFinished(() => replica.stop());
+  const sentinels = await startSentinels(primary);
+  onTestFinished(() => sentinels.stop());
+  const { code, report } = await doctor(sentinels);
+  expect([code, idsIn(report), report.data.findings[0]?.about]).toEqual([
+    9,
+    ["redis_wait"],
+    "Redis at main (Sentinel)",
+  ]);
+  const direct = await doctor(replica);
+  expect([direct.code, idsIn(direct.report)]).toEqual([9, ["redis_role"]]);
 });
 
 test("a Redis that is not there is said to be", async () => {

@@ -296,6 +296,9 @@ describe("a parked run", () => {
     const left = await json(10, "replay", "run", batch.data.id, "--only-safe", "--reason", "go", "--yes");
     expect(left).toMatchObject({ kind: "BatchReport", data: { results: [{ result: "skipped" }] } });
     expect(shapeOf(left)).toMatchSnapshot("BatchReport");
+    const listed = await json(0, "batch", "list");
+    expect(listed.data).toMatchObject([{ id: batch.data.id, by: "ann", runs: 1, done: 0, skipped: 1, failed: 0 }]);
+    expect(shapeOf(listed)).toMatchSnapshot("BatchSummaryList");
     const anew = await json(7, "replay", "plan", "r1", "--as-new", "--new-id", "r2");
     const replayed = await json(
       0,

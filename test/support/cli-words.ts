@@ -8,24 +8,17 @@ const signal = new AbortController().signal;
 const io = { stdin: Readable.from([]), stdout: sink(), stderr: sink(), env: {}, cwd: process.cwd(), signal };
 const program = programFor(io);
 
-/**
- * Commands that documents and manifests name and that are still to come (ux.md, section 4). One that has come is taken off
- * this list.
- */
-export const promised: ReadonlySet<string> = new Set(["top"]);
-
 function under(parent: Command, name: string | undefined): Command | undefined {
   return parent.commands.find((each) => each.name() === name);
 }
 
-/** What is wrong with `reprise ...` as it is written; `null`: it names a command and flags that there are, or will be. */
+/** What is wrong with `reprise ...` as it is written; `null`: it names a command and flags that there are. */
 export function problemWith(line: string): string | null {
   const words = line.split(/\s+/).slice(1);
   const [first = "", second = ""] = words;
-  const isPromised = promised.has(first) || promised.has(`${first} ${second}`);
   const group = under(program, first);
   const command = group === undefined || group.commands.length === 0 ? group : under(group, second);
-  if (command === undefined) return isPromised ? null : `there is no command ${first} ${second}`;
+  if (command === undefined) return `there is no command ${first} ${second}`;
   const flags = [...command.options, ...program.options].flatMap(({ long, short }) => [long, short]);
   const unknown = words.filter((word) => word.startsWith("-")).find((word) => !flags.includes(word.split("=")[0]));
   return unknown === undefined ? null : `${command.name()} takes no ${unknown}`;

@@ -21,10 +21,11 @@ export function faultConnections(
   namespace: string,
   commandTimeoutMs = settings.commandTimeoutMs,
   say: (line: string) => void = console.error,
+  shards = 1,
 ): FaultConnections {
   const onTrouble = (where: string, error: unknown) => say(`${namespace}: ${where}: ${String(error)}`);
   const connections = redisConnections({ url, commandTimeoutMs });
-  const store = redisStore({ connections, namespace, settleMs: settings.leaseMs });
+  const store = redisStore({ connections, namespace, shards, settleMs: settings.leaseMs });
   const wakeUps = bullmqWakeUps({ connect: () => connections.commands(), namespace, onTrouble });
   return {
     store,

@@ -16,8 +16,8 @@ import { type Exit, type ProcessHandle, spawnProgram, waitFor } from "./processe
 export interface RedisServerOptions {
   /** `always` when left out. */
   readonly appendfsync?: "always" | "everysec";
-  /** Cluster mode with this one node owning all slots. */
-  readonly cluster?: boolean;
+  /** Cluster mode: with this one node owning all slots, or as a node of a cluster that is to be made of several. */
+  readonly cluster?: boolean | "node";
   /** A free one when left out. */
   readonly port?: number;
   /** Where cluster clients are told to connect: the port of a proxy in front of it. Its own when left out. */
@@ -121,7 +121,7 @@ function settingsOf(directory: string, port: number, { appendfsync, cluster, ann
   const bounded = ["--maxmemory", "256mb", "--maxmemory-policy", "noeviction"];
   const clustered = ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"];
   const announced = ["--cluster-announce-port", String(announcePort ?? port)];
-  return [...where, ...durable, ...bounded, ...(cluster === true ? [...clustered, ...announced] : [])];
+  return [...where, ...durable, ...bounded, ...(cluster ? [...clustered, ...announced] : [])];
 }
 
 /** A port that was free a moment ago may be taken by now: another is tried, unless it was asked for. */

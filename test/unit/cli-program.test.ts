@@ -1,12 +1,14 @@
 /** What holds for every command of `reprise`: its help, its examples, how it refuses, and that it ends with a code of its own. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { PassThrough } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { addCommand } from "../../src/cli/base/command.ts";
 import { addGlobals } from "../../src/cli/base/globals.ts";
 import { commands, groups } from "../../src/cli/commands.ts";
 import { exitCodeOf, exitCodes, exitMeanings, Interrupted, UsageError } from "../../src/cli/exit.ts";
+import { programFor } from "../../src/cli/program.ts";
 import { errorCodes, RepriseError } from "../../src/errors.ts";
 import { cli } from "../support/cli.ts";
 import { cliReference } from "../support/cli-reference.ts";
@@ -53,6 +55,34 @@ function wordsOf(example: string): readonly string[] {
     ([, single, double, bare]) => single ?? double ?? bare ?? "",
   );
 }
+
+test("every command is there that a person on call was promised", () => {
+  const promised = [
+    ...["demo", "dev", "worker", "init", "new saga", "lint", "check", "diagram", "diff", "schema", "simulate", "top"],
+    ...["start", "list", "show", "watch", "timeline", "history", "signal", "cancel"].map((verb) => `runs ${verb}`),
+    ...["kill", "pause", "resume", "probe", "bundle", "logs"].map((verb) => `runs ${verb}`),
+    ...["approvals list", "approvals show", "approve", "reject", "respond", "dlq list", "dlq groups", "dlq show"],
+    ...["dlq discard", "replay plan", "replay run", "effects list", "effects probe", "effects resolve", "sagas list"],
+    ...[
+      "sagas show",
+      "workers list",
+      "workers drain",
+      "supervisor",
+      "schedules list",
+      "slo",
+      "batch list",
+      "batch show",
+    ],
+    ...["audit", "gc", "migrate", "doctor", "health", "completion", "version"],
+  ];
+  const program = programFor({
+    ...{ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+    ...{ env: {}, cwd: "/", signal: new AbortController().signal },
+  });
+  const namesIn = (parent: Command): readonly string[] =>
+    parent.commands.flatMap((each) => [each.name(), ...namesIn(each).map((name) => `${each.name()} ${name}`)]);
+  expect(namesIn(program)).toEqual(expect.arrayContaining(promised));
+});
 
 describe("commands that had their help before", () => {
   test.each(["demo", "health"])("%s has three examples", async (name) => {

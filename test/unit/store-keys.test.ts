@@ -6,7 +6,31 @@ import { graceMs } from "../../src/store/limits.ts";
 
 const id = fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/);
 
+/** CRC16 (XMODEM) of the hash tag, modulo 16,384: the slot of a key in a cluster. */
+function slotOf(key: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(/\{([^}]+)\}/.exec(key)?.[1] ?? key)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021) & 0xffff;
+  }
+  return crc % 16_384;
+}
+
 describe("where a run is", () => {
+  test("in a cluster each of three masters has three of 16 shards at least, whatever the namespace is called", () => {
+    expect(slotOf("123456789")).toBe(0x31c3); // the check value of the cluster specification
+    fc.assert(
+      fc.property(id, (namespace) => {
+        const shares = [0, 0, 0];
+        for (let shard = 0; shard < 16; shard += 1) {
+          const master = Math.floor((slotOf(shardKeys(namespace, shard).due) * 3) / 16_384);
+          shares[master] = (shares[master] ?? 0) + 1;
+        }
+        expect(Math.min(...shares)).toBeGreaterThanOrEqual(3);
+      }),
+    );
+  });
+
   test("a shard is for ever: these runs have always been there", () => {
     const runs = ["default:order-1", "default:order-2", "acme:o-1", "default:__proto__", "t:x"];
     expect(runs.map((run) => shardOfMember(run, 16))).toEqual([3, 0, 10, 15, 11]);

@@ -59,6 +59,12 @@ export async function projectOf(globals: Globals, io: Io): Promise<Project> {
   };
 }
 
+/** Where the project says that Redis is, whatever its sagas are like. Throws UsageError, CONFIG_INVALID. */
+export async function redisOf(globals: Globals, io: Io): Promise<string | undefined> {
+  const file = fileOf(globals, io);
+  return globals.redis ?? given(io.env["REDIS_URL"]) ?? (file === null ? undefined : (await readFile(file)).redis);
+}
+
 /** Throws UsageError where nothing says where Redis is. */
 export async function placeOf(globals: Globals, io: Io): Promise<Place> {
   const project = await projectOf(globals, io);

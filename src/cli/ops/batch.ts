@@ -1,12 +1,33 @@
-/** `reprise batch show`: a frozen selection of runs (`replay plan` with a filter), and what came of each. */
-import type { BatchItem, ItemResult } from "../../client/index.ts";
+/** `reprise batch list` and `show`: frozen selections of runs (`replay plan` with a filter), and what came of each. */
+import type { BatchItem, BatchSummary, ItemResult } from "../../client/index.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
 import { type Column, tableLines } from "../base/table.ts";
+import { wholeOf } from "../base/values.ts";
 import { counted, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
 
 type Item = BatchItem & { readonly result: ItemResult | null };
+
+export const batchList = command<[], { readonly limit?: string }>({
+  name: "batch list",
+  summary: "Batches that `replay plan` has frozen and that have not expired",
+  details:
+    "A batch is suspended by interrupting `replay run`, and resumed by running it again: it goes on where it stopped, and does no item twice.",
+  options: [["--limit <n>", "so many at most, the last to expire first; 50 unless given"]],
+  examples: ["reprise batch list", "reprise batch list --limit 5 --json", "reprise batch list -o id"],
+  kinds: ["BatchSummaryList", "BatchSummary"],
+  run: async (cli, { limit = "50" }) => {
+    const batches = await (await cli.client()).batches({ limit: wholeOf(limit, "--limit", 1, 1_000) });
+    cli.out.list("BatchSummary", {
+      items: batches,
+      id: ({ id }) => id,
+      columns: summaryColumns,
+      empty: "There is no batch. Make one: reprise replay plan --status needs_review",
+    });
+    return exitCodes.ok;
+  },
+});
 
 export const batchShow = command<[id: string], object>({
   name: "batch show",
@@ -34,6 +55,18 @@ export const batchShow = command<[id: string], object>({
     return exitCodes.ok;
   },
 });
+
+const summaryColumns: readonly Column<BatchSummary>[] = [
+  { title: "batch", cell: ({ id }) => ink("bold", id) },
+  { title: "mode", cell: ({ mode }) => mode },
+  { title: "runs", cell: ({ runs }) => String(runs), align: "right" },
+  { title: "done", cell: ({ done }) => String(done), align: "right" },
+  { title: "skipped", cell: ({ skipped }) => String(skipped), align: "right" },
+  { title: "failed", cell: ({ failed }) => String(failed), align: "right" },
+  { title: "executed by", cell: ({ by }) => by ?? "-" },
+  { title: "made", cell: ({ at }) => timeText(at) },
+  { title: "expires", cell: ({ expiresAt }) => timeText(expiresAt) },
+];
 
 const columns: readonly Column<Item>[] = [
   { title: "run", cell: ({ run, tenant }) => (tenant === "default" ? run : `${tenant}/${run}`) },

@@ -14,6 +14,14 @@ export interface PutPlanCommand {
   readonly body: Json;
   /** Store time, ms. */
   readonly expiresAt: number;
+  /** It is a batch: it can be listed. */
+  readonly isBatch?: boolean;
+}
+
+/** A batch that can still be executed. */
+export interface ListedBatch {
+  readonly id: string;
+  readonly expiresAt: number;
 }
 
 export interface TakePlanCommand {
@@ -50,6 +58,8 @@ export interface PlanShelf {
   takePlan(
     command: TakePlanCommand,
   ): Promise<Timed<{ readonly answer: "OK" | "DUP" | "ABSENT" } | ({ readonly answer: "TAKEN" } & Taker)>>;
+  /** Batches that have not expired, the last to expire first. */
+  listBatches(limit: number): Promise<Timed<{ readonly batches: readonly ListedBatch[] }>>;
   /** What came of one item of a batch; the first word stands (`KNOWN`). */
   noteResult(id: string, item: number, result: Json): Promise<Timed<{ readonly answer: "OK" | "KNOWN" | "ABSENT" }>>;
 }

@@ -1,11 +1,14 @@
 /** Plans in memory: the counterpart of the scripts `put_plan`, `get_plan`, `take_plan` and `note_result`. */
-import type { KeptPlan, PutPlanCommand, TakePlanCommand, Taker } from "../../core/index.ts";
+import type { KeptPlan, ListedBatch, PutPlanCommand, TakePlanCommand, Taker } from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
+import { lastToExpireFirst } from "../cursor.ts";
 
 interface Plan {
   /** As text: what is handed out may be changed by whoever gets it. */
   readonly body: string;
   readonly expiresAt: number;
+  /** Of a batch. */
+  readonly batchId: string | null;
   taken: Taker | null;
   readonly results: Map<string, string>;
 }
@@ -13,10 +16,31 @@ interface Plan {
 /** By the name of their place. */
 export type Plans = Map<string, Plan>;
 
-export function putPlan(plans: Plans, member: string, { body, expiresAt }: PutPlanCommand, now: number) {
+export function putPlan(
+  plans: Plans,
+  member: string,
+  { id, body, expiresAt, isBatch = false }: PutPlanCommand,
+  now: number,
+) {
   if (keptOf(plans, member, now) !== null) return { answer: "EXISTS" } as const;
-  plans.set(member, { body: JSON.stringify(body), expiresAt, taken: null, results: new Map() });
+  plans.set(member, {
+    body: JSON.stringify(body),
+    expiresAt,
+    batchId: isBatch ? id : null,
+    taken: null,
+    results: new Map(),
+  });
   return { answer: "OK" } as const;
+}
+
+export function listBatches(
+  shards: readonly { readonly plans: Plans }[],
+  limit: number,
+  now: number,
+): readonly ListedBatch[] {
+  const all = shards.flatMap(({ plans }) => [...plans.values()]).filter(({ expiresAt }) => expiresAt > now);
+  const batches = all.flatMap(({ batchId, expiresAt }) => (batchId === null ? [] : [{ id: batchId, expiresAt }]));
+  return batches.sort(lastToExpireFirst).slice(0, limit);
 }
 
 export function getPlan(

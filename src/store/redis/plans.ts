@@ -1,16 +1,34 @@
 /** `putPlan`, `getPlan`, `takePlan`, `noteResult`: from the port's words to the scripts' and back. */
 import type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand } from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
+import { lastToExpireFirst } from "../cursor.ts";
 import { planPlace } from "../keys.ts";
 import { actText } from "./acts.ts";
+import { now } from "./reads.ts";
 import type { Wire } from "./wire.ts";
 
 type Answer<Method extends keyof PlanShelf> = ReturnType<PlanShelf[Method]>;
 
-export async function putPlan(wire: Wire, { id, body, expiresAt }: PutPlanCommand): Answer<"putPlan"> {
-  const args = [JSON.stringify(body), expiresAt];
-  const [answer, now] = await wire.run<readonly ["OK" | "EXISTS", number]>("put_plan", keysOf(wire, id), args);
+export async function putPlan(wire: Wire, { id, body, expiresAt, isBatch = false }: PutPlanCommand): Answer<"putPlan"> {
+  const args = [JSON.stringify(body), expiresAt, isBatch ? id : ""];
+  const keys = [...keysOf(wire, id), wire.find(planPlace(id)).shard.batches];
+  const [answer, now] = await wire.run<readonly ["OK" | "EXISTS", number]>("put_plan", keys, args);
   return { answer, now };
+}
+
+export async function listBatches(wire: Wire, limit: number): Answer<"listBatches"> {
+  const time = await now(wire);
+  const listed = await wire.ask("batches", () =>
+    Promise.all(
+      wire.shards.map(({ batches }) =>
+        wire.client.zrevrangebyscore(batches, "+inf", `(${time}`, "WITHSCORES", "LIMIT", 0, limit),
+      ),
+    ),
+  );
+  const batches = listed.flatMap((flat) =>
+    flat.flatMap((id, at) => (at % 2 === 0 ? [{ id, expiresAt: Number(flat[at + 1]) }] : [])),
+  );
+  return { batches: batches.sort(lastToExpireFirst).slice(0, limit), now: time };
 }
 
 type GetReply = readonly ["OK", number, fields: readonly string[]] | readonly ["ABSENT", number];

@@ -123,7 +123,7 @@ export function dueContract(current: Current): void {
       return command;
     };
 
-    test("a thousand wake-ups are queued, further starts wait; other tenants and pools do not", async () => {
+    test("so many wake-ups are queued, further starts wait; other tenants and pools do not", async () => {
       await fill();
       const { record } = await startOver();
       expect(

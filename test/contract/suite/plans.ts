@@ -19,6 +19,24 @@ export function planContract(current: Current): void {
     expect(await current.store.getPlan(fresh("plan"))).toEqual({ answer: "ABSENT", now: epochMs });
   });
 
+  test("batches are listed until they expire, the last to expire first; plans of one run are not", async () => {
+    await put();
+    const ids = ["b", "c", "a"].map((name) => fresh(name));
+    const [first = "", second = "", third = ""] = ids;
+    const times = [1, 3, 2].map((hours) => epochMs + hours * hourMs);
+    for (const [at, id] of ids.entries()) {
+      const command = { id, body, expiresAt: times[at] as number, isBatch: true };
+      await current.store.putPlan(command);
+      expect((await current.store.putPlan({ ...command, expiresAt: epochMs + 9 * hourMs })).answer).toBe("EXISTS");
+    }
+    const listed = async (limit: number) => (await current.store.listBatches(limit)).batches.map(({ id }) => id);
+    expect(await listed(10)).toEqual([second, third, first]);
+    expect(await listed(2)).toEqual([second, third]);
+    expect((await current.store.listBatches(1)).batches).toEqual([{ id: second, expiresAt: epochMs + 3 * hourMs }]);
+    await current.bench.advance(hourMs);
+    expect(await listed(10)).toEqual([second, third]);
+  });
+
   test("another one under its id is refused, and it stands as it was", async () => {
     const id = await put();
     await take(id, "ann", "c1");
