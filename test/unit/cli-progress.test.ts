@@ -22,7 +22,7 @@ test("it is drawn over itself, not too often, no wider than the terminal, and is
   const stream = Object.assign(new PassThrough(), { columns: 20 });
   const progress = progressOn(stream, "delete", 1_000, () => now);
   progress.at(1);
-  expect(written(stream)).toMatch(/^\r\u001b\[2Kdelete {2}░{11}$/);
+  expect(written(stream)).toBe(`\r\u001b[2Kdelete  ${"░".repeat(11)}`);
   now = 50;
   progress.at(2);
   expect(written(stream)).toBe("");
