@@ -13,6 +13,7 @@ import {
   nextNotices,
   noticeId,
   noticeIn,
+  type Store,
 } from "../core/index.ts";
 import { type EngineContext, trouble } from "./context.ts";
 import { couriers as bounds } from "./settings.ts";
@@ -25,7 +26,9 @@ export type TellHook = (
   signal: AbortSignal,
 ) => Promise<{ readonly fate: NoticeFate; readonly why: string }>;
 
-type Context = Pick<EngineContext, "store" | "clock" | "ids" | "facts" | "namespace" | "owner" | "background">;
+interface Context extends Pick<EngineContext, "clock" | "ids" | "facts" | "namespace" | "owner" | "background"> {
+  readonly store: Pick<Store, "shards" | "takeNotices" | "dropNotices">;
+}
 
 /** What was taken of one shard. */
 interface Held {

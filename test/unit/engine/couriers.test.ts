@@ -1,0 +1,150 @@
+/** Telling a hook: nothing is struck off before it was taken, and one that tells dies, hangs or fails at no other's cost. */
+import { beforeEach, expect, test } from "vitest";
+import { noticeIn, type Store } from "../../../src/core/index.ts";
+import { Courier, type TellHook } from "../../../src/engine/couriers.ts";
+import { memoryStore } from "../../../src/store/index.ts";
+import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
+import { aCommit, aCreate, aLease, fresh } from "../../support/records.ts";
+
+const hook = { name: "shop", on: ["end"], sagas: null, tenants: null } as const;
+const leaseMs = 10_000;
+let clock: VirtualClock;
+let store: Store;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = memoryStore({ clock });
+  await store.open();
+});
+
+const textOf = (run: string, revision: number) =>
+  `${String(revision).padStart(10, "0")} ${JSON.stringify({ tenant: "default", run, revision })}`;
+
+/** A commit that owes these. */
+async function owe(...texts: readonly string[]): Promise<void> {
+  const { record, ...rest } = aCreate();
+  await store.create({ record, ...rest });
+  const token = fresh("token");
+  const answer = await store.acquire({ run: record, owner: "w", token, leaseMs });
+  if (answer.answer !== "OK") throw new Error(answer.answer);
+  const notices = texts.map((text) => ({ hook: "shop", text }));
+  const lease = aLease(record, answer.fence, token, "w");
+  await store.commit({ lease, commit: aCommit(answer.record), leaseMs, notices });
+}
+
+function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
+  const troubles: string[] = [];
+  const made = new Courier(
+    {
+      ...{ clock, owner, namespace: "ns", ids: { next: () => fresh("id"), random: () => 0 } },
+      store: {
+        shards: store.shards,
+        takeNotices: (command) => store.takeNotices(command),
+        dropNotices: (...given) => store.dropNotices(...given),
+        ...over,
+      },
+      facts: { emit: (fact) => fact.fact === "trouble" && troubles.push(fact.message) },
+      background: (work) => void work.catch((error: unknown) => troubles.push(String(error))),
+    },
+    hook,
+    tell,
+  );
+  made.start();
+  return { courier: made, troubles };
+}
+
+/** Remembers what it was told, and answers so. */
+function ear(answers: (id: string) => "taken" | "failed" | "refused" = () => "taken") {
+  const heard: string[] = [];
+  const tell: TellHook = async (_, id) => {
+    heard.push(id);
+    return { fate: answers(id), why: "no" };
+  };
+  return { heard, tell };
+}
+
+const owed = async () => (await store.noticesOwed()).hooks[0]?.owed;
+
+test("what is owed is told once it is taken, and struck off then", async () => {
+  const { heard, tell } = ear();
+  courier("a", tell);
+  await owe(textOf("r1", 2), textOf("r1", 3), textOf("r2", 2));
+  await clock.advance(2_000);
+  expect(heard).toEqual(expect.arrayContaining(["ns/default/r1/2", "ns/default/r1/3", "ns/default/r2/2"]));
+  expect(heard.indexOf("ns/default/r1/2")).toBeLessThan(heard.indexOf("ns/default/r1/3"));
+  expect([heard.length, await owed()]).toEqual([3, 0]);
+});
+
+test("what is not taken stays owed and is told again under the same id; a refusal for good is the end of it", async () => {
+  const answers = ["failed", "failed", "taken"] as const;
+  let asked = 0;
+  const { heard, tell } = ear((id) => {
+    if (id.includes("r2")) return "refused";
+    asked += 1;
+    return answers[asked - 1] ?? "taken";
+  });
+  const { troubles } = courier("a", tell);
+  await owe(textOf("r1", 2), textOf("r1", 3), textOf("r2", 2));
+  await clock.advance(600);
+  expect(await owed()).toBe(2);
+  await clock.advance(10_000);
+  expect(heard.filter((id) => id.includes("r1"))).toEqual([
+    ...["ns/default/r1/2", "ns/default/r1/2", "ns/default/r1/2", "ns/default/r1/3"],
+  ]);
+  expect(heard.filter((id) => id.includes("r2"))).toHaveLength(1);
+  expect(await owed()).toBe(0);
+  expect(troubles.join()).toContain("did not take ns/default/r1/2: no");
+});
+
+test("one that dies after it was heard and before it struck that off leaves it to another, with the same id", async () => {
+  const first = ear();
+  let isDead = false;
+  const never = new Promise<never>(() => undefined);
+  courier("a", first.tell, {
+    dropNotices: () => {
+      isDead = true;
+      return never;
+    },
+    takeNotices: (command) => (isDead ? never : store.takeNotices(command)),
+  });
+  await owe(textOf("r1", 2));
+  await clock.advance(1_000);
+  const second = ear();
+  courier("b", second.tell);
+  await clock.advance(8_000);
+  expect([first.heard, second.heard]).toEqual([["ns/default/r1/2"], []]);
+  await clock.advance(8_000);
+  expect([second.heard, await owed()]).toEqual([["ns/default/r1/2"], 0]);
+});
+
+test("of two one tells; when it stops the other goes on at once, and what was cut off is told again", async () => {
+  const never: TellHook = (_, __, ___, signal) =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve({ fate: "failed", why: "cut off" })));
+  const { courier: first } = courier("a", never);
+  await owe(textOf("r1", 2));
+  await clock.advance(1_000);
+  const second = ear();
+  courier("b", second.tell);
+  await clock.advance(5_000);
+  expect(second.heard).toEqual([]);
+  first.stop();
+  await clock.advance(6_000);
+  expect(second.heard).toEqual(["ns/default/r1/2"]);
+});
+
+test("a striking off that fails, and a store that is away, are told as troubles and tried again", async () => {
+  let failures = 2;
+  const { heard, tell } = ear();
+  const { troubles } = courier("a", tell, {
+    dropNotices: async (...given) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error("away");
+      await store.dropNotices(...given);
+    },
+  });
+  await owe(textOf("r1", 2));
+  await clock.advance(5_000);
+  expect(new Set(heard)).toEqual(new Set(["ns/default/r1/2"]));
+  expect([await owed(), troubles.includes("away")]).toEqual([0, true]);
+  expect(noticeIn(textOf("r1", 2))).toMatchObject({ run: "r1" });
+});
