@@ -19,7 +19,19 @@ export type KeyReason =
 const ofNamespace = ["meta", "sagas", "serves", "paused"];
 const ofShard = [
   ...["due", "clock", "queued", "fair", "fair-late", "owners", "suspects", "structures", "gone", "shelves", "barrier"],
-  ...["schedules", "heard", "supervised", "parked", "asking", "unreadable", "expiring", "audit", "batches", "hooks"],
+  ...[
+    "schedules",
+    "heard",
+    "supervised",
+    "parked",
+    "asking",
+    "unreadable",
+    "expiring",
+    "audit",
+    "batches",
+    "hooks",
+    "supervisor",
+  ],
 ];
 const named = [
   ...["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run", "notices", "teller"],
