@@ -90,6 +90,7 @@ export function begin(input: BeginInput): { readonly record: RunRecord; readonly
     migratedFrom: null,
     logFrom: 1,
     logMark: null,
+    knownTo: null,
     seen: 0,
     attributes: {},
     bytes: sizeOf(input.input),

@@ -87,7 +87,15 @@ export class Memory {
     if (mayBePurged(mark.keepUntil, stored, stored.createdAt)) return null;
     const { ref: _ref, keepUntil: _keepUntil, ...known } = mark;
     const remembered = { ...known, run: this.#runs.get(key) ?? null };
-    return isForgotten(stored, remembered) ? remembered : null;
+    if (isForgotten(stored, remembered)) return remembered;
+    // Somebody who knew more has brought it back.
+    if (mark.isDenied) this.#drop(key);
+    return null;
+  }
+
+  #drop(key: string): void {
+    this.#marks.delete(key);
+    this.#forget(key);
   }
 
   /** A commit of the run was refused: has somebody else moved it, or does the store know an older world? */
@@ -148,10 +156,7 @@ export class Memory {
     const stored = await store.read(mark.ref);
     const isGone = mayBePurged(mark.keepUntil, stored, await store.now());
     const key = runKey(mark.ref);
-    if (isGone && this.#marks.get(key) === mark) {
-      this.#marks.delete(key);
-      this.#forget(key);
-    }
+    if (isGone && this.#marks.get(key) === mark) this.#drop(key);
     return isGone;
   }
 

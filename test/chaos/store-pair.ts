@@ -87,7 +87,19 @@ export class StorePair {
     const kept = random.between(early.bytes, size);
     await truncate(last.file, kept);
     await this.#primary.restart();
+    await this.#rewrite();
     return { from: early.at, until, bytes: size - kept };
+  }
+
+  /**
+   * Redis (7.0.15) discards a transaction that was cut off, but leaves what it had of it in the file, where the next start would
+   * take it for the beginning of whatever was written since. (docs/operations.md)
+   */
+  async #rewrite(): Promise<void> {
+    await this.#primary.ask("BGREWRITEAOF");
+    const isDone = async () =>
+      !/^aof_rewrite_(?:in_progress|scheduled):1/m.test(String(await this.#primary.ask("INFO", "persistence")));
+    await waitFor(isDone, { what: "the append-only file to be rewritten" });
   }
 
   /** It answers nobody for so long, and keeps every connection. */

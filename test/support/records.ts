@@ -82,6 +82,7 @@ export function aRecord(patch: Partial<RunRecord> = {}): RunRecord {
     migratedFrom: null,
     logFrom: 1,
     logMark: null,
+    knownTo: null,
     seen: 0,
     attributes: {},
     bytes: 0,

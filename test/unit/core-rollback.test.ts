@@ -127,6 +127,19 @@ test("it is told by revision, by digest, and by what the log says", () => {
   expect(isForgotten(record, { ...same, revision: 1, isDenied: true })).toBe(true);
 });
 
+test("what came back is not replaced by what somebody knew earlier, whatever its revision is called", () => {
+  const { play, known } = rolledBack();
+  find(play, known);
+  const { record } = play.run;
+  expect(record.knownTo).toBe(known.at);
+  const earlier = { ...known, revision: record.revision + 5, at: known.at - 1, isDenied: true };
+  expect(isForgotten(record, earlier)).toBe(false);
+  expect(isForgotten(record, { ...earlier, at: known.at + 1 })).toBe(true);
+  const { record: anew } = recreated(known, known.run as Run);
+  expect(isForgotten(anew, earlier)).toBe(false);
+  expect(isForgotten(anew, known)).toBe(true);
+});
+
 test("a run that is gone is created anew as it is remembered", () => {
   const { known } = rolledBack();
   const run = known.run as Run;

@@ -4,7 +4,8 @@
  * person decides whether it goes on, since other processes may have known still more.
  *
  * Invariants: K1 a run that is known to have been further is never gone on with as the store has it. K2 what was known of its
- * calls comes back before anything is judged: what was sent then is not sent as if it never had been.
+ * calls comes back before anything is judged: what was sent then is not sent as if it never had been. K3 what came back is never
+ * replaced by what somebody knew earlier, whatever the revisions are called by now.
  */
 import { listingsOf } from "../commit.ts";
 import type { Remembered } from "../decision.ts";
@@ -16,6 +17,7 @@ import type { Run, RunRecord } from "../run/index.ts";
 
 /** Does the store know less of a run than is remembered, or something else? */
 export function isForgotten(stored: RunRecord, known: Remembered): boolean {
+  if (stored.knownTo !== null && known.at <= stored.knownTo) return false;
   if (known.isDenied || stored.revision < known.revision) return true;
   return stored.revision === known.revision && stored.logDigest !== known.digest;
 }
@@ -40,6 +42,7 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
     seen: before.seen,
     logFrom: before.logFrom,
     logMark: before.logMark,
+    knownTo: at,
     reviews: Math.max(before.reviews, record.reviews),
   });
   for (const row of rows) putRow(draft, row);
@@ -53,14 +56,16 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
 }
 
 /** A run that the store knows nothing of any more, to be created as it is remembered. */
-export function recreated({ revision }: Remembered, run: Run): Omit<CreateCommand, "commandId"> {
+export function recreated({ revision, at: knewAt }: Remembered, run: Run): Omit<CreateCommand, "commandId"> {
   const { record, rows } = run;
+  // Whoever makes it knows more than that, and has it parked when it is there.
+  const knownTo = knewAt - 1;
   const taken = [{ what: "created" }, { what: "restored", note: `revision ${revision}` }] as const;
   const first = { revision: 1, to: record.status, taken } as const;
   const digest = entryDigest(record.hash, first, record.snapshot);
   const at = record.endedAt ?? record.createdAt;
   return {
-    record: { ...record, revision: 1, seen: 0, logFrom: 1, logMark: null, logDigest: digest },
+    record: { ...record, revision: 1, seen: 0, logFrom: 1, logMark: null, knownTo, logDigest: digest },
     rows,
     memberships: listingsOf(record),
     log: { ...first, at, from: null, actor: "memory", fence: 0, digest },

@@ -102,6 +102,8 @@ export interface RunRecord {
   readonly logFrom: number;
   /** The newest revision whose log entry says where the machine stood; `null`: none does. */
   readonly logMark: number | null;
+  /** Store time up to which it is known what became of it, though the store had forgotten that; `null`: it never has. */
+  readonly knownTo: number | null;
   /** Where a partial unwind may go back to, oldest first; only of sagas that have such states. */
   readonly savepoints: readonly Savepoint[];
   /** Highest inbox position looked at. */

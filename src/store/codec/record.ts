@@ -73,6 +73,7 @@ const record = shapeOf<Told>({
   migratedFrom: { short: "mg", usual: nothing },
   logFrom: { short: "lf", usual: one },
   logMark: { short: "lk", usual: nothing },
+  knownTo: { short: "kt", usual: nothing },
   seen: { short: "se", usual: zero },
   attributes: { short: "at", usual: emptyMap },
   bytes: { short: "by", usual: zero },
