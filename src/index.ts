@@ -162,7 +162,7 @@ export {
   type PlaceOptions,
   type QueueOptions,
   type Supervisor,
-} from "./orchestrator.ts";
+} from "./orchestrator/index.ts";
 export { type DecisionPageOptions, decisionPage } from "./page/index.ts";
 export { defineConfig, type ProjectConfig } from "./project.ts";
 export type { QueueTelemetry } from "./queue/index.ts";

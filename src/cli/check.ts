@@ -28,7 +28,7 @@ export const checkCommand = command<[], Flags>({
   run: async (cli, flags) => {
     // Loaded when it is wanted: client and store are much to load for a sentence of help.
     const [{ checkDeploy }, { importSagas }, { reportLines }] = await Promise.all([
-      import("../orchestrator.ts"),
+      import("../orchestrator/index.ts"),
       import("./modules.ts"),
       import("./check-report.ts"),
     ]);

@@ -22,7 +22,7 @@ export function addHealthCommand(program: Command, end: (code: ExitCode) => void
     .addHelpText("after", examples)
     .action(async (_: object, command: Command) => {
       const { redis, namespace } = command.optsWithGlobals<{ readonly redis?: string; readonly namespace?: string }>();
-      const { createClient } = await import("../orchestrator.ts");
+      const { createClient } = await import("../orchestrator/index.ts");
       const client = createClient({ redis, namespace, sagas: [], facts: { emit: () => undefined } });
       try {
         await client.list({ limit: 1 });

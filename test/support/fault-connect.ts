@@ -15,7 +15,7 @@ export interface FaultConnections {
   readonly close: () => Promise<void>;
 }
 
-/** Composed like `src/orchestrator.ts`. Nothing is opened before it is used. */
+/** Composed like `src/orchestrator`. Nothing is opened before it is used. */
 export function faultConnections(
   url: string,
   namespace: string,

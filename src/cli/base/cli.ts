@@ -116,7 +116,7 @@ export class Cli {
 
   async #connected(): Promise<Client> {
     const { tenant: _tenant, services: _services, alerts: _alerts, file, ...place } = await this.place();
-    const { createClient } = await import("../../orchestrator.ts");
+    const { createClient } = await import("../../orchestrator/index.ts");
     if (file === null) this.out.detail("no reprise.config was found: no saga is known");
     else
       this.out.detail(

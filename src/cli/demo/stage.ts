@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "../../client/index.ts";
 import type { Fact } from "../../core/index.ts";
-import { createClient } from "../../orchestrator.ts";
+import { createClient } from "../../orchestrator/index.ts";
 import { type EnsuredRedis, ensureRedis } from "../../redis/index.ts";
 import type { Saga } from "../../saga/index.ts";
 import { type WorldControl, worldControl } from "../../testing/index.ts";

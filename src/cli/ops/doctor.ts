@@ -32,7 +32,7 @@ where one is unsafe, so that a deploy stops.`,
     const passes = wholeOf(maxKeys, "--max-keys", 1, 100_000_000);
     const { tenant: _, file: __, services: ___, alerts: ____, ...place } = await cli.place();
     const [{ inspectPlace }, { findingsIn }] = await Promise.all([
-      import("../../orchestrator.ts"),
+      import("../../orchestrator/index.ts"),
       import("../../core/index.ts"),
     ]);
     const seen: Installation = {

@@ -26,7 +26,7 @@ too long, when parked runs grow, and when Redis is away, short of memory or not 
   ],
   kinds: ["SupervisorReady", "Alert"],
   run: async (cli, { name, adminPort }) => {
-    const { createSupervisor } = await import("../../orchestrator.ts");
+    const { createSupervisor } = await import("../../orchestrator/index.ts");
     const { tenant: _tenant, file: _file, services: _services, alerts, ...place } = await cli.place();
     const usual = cli.io.env["REPRISE_ADMIN_PORT"] ? {} : { port: usualAdminPort };
     const supervisor = createSupervisor({

@@ -2,7 +2,7 @@
  * `reprise worker`: a worker process for the sagas of a project. It ends when it was asked to: by SIGTERM, or from afar
  * (`reprise workers drain`). A second signal ends it at once, which is safe: another worker takes over.
  */
-import type { CreateWorkerOptions, createWorker } from "../../orchestrator.ts";
+import type { CreateWorkerOptions, createWorker } from "../../orchestrator/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { servicesOf } from "../base/place.ts";
@@ -42,7 +42,7 @@ free one.`,
   ],
   kinds: ["WorkerReady"],
   run: async (cli, flags) => {
-    const { createWorker } = await import("../../orchestrator.ts");
+    const { createWorker } = await import("../../orchestrator/index.ts");
     const worker = await started(cli, flags, createWorker);
     const stop = (): void => {
       cli.out.note("Draining: no new runs are taken, calls that were made may end. Again: end at once.");

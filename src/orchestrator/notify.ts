@@ -1,0 +1,30 @@
+/** Who is told when runs end, park or wait, and how. */
+import type { NotifyOptions } from "../config.ts";
+import { idPattern, type NoticeHook, noticeKinds } from "../core/index.ts";
+import type { TellHook } from "../engine/index.ts";
+import { RepriseError } from "../errors.ts";
+import { post } from "../webhook/index.ts";
+
+/** Who wants to hear. A name becomes part of what things are called in the store. */
+export function hooksOf(notify: Readonly<Record<string, NotifyOptions>>): readonly NoticeHook[] {
+  const problems = Object.entries(notify).flatMap(([name, { url }]) => {
+    if (!idPattern.test(name)) return [`notify.${name}: a name is 1 to 64 characters of A-Z a-z 0-9 _ . -`];
+    return /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
+  });
+  if (problems.length > 0) throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
+  return Object.entries(notify).map(([name, { on, sagas, tenants }]) => {
+    return { name, on: on ?? noticeKinds, sagas: sagas ?? null, tenants: tenants ?? null };
+  });
+}
+
+export function tellerOf(notify: Readonly<Record<string, NotifyOptions>>): TellHook {
+  return async (hook, id, body, signal) => {
+    const { url, secret = null } = notify[hook] as NotifyOptions; // hooks are made of it
+    const refusal = await post({ url, secret }, { id, body }, signal);
+    if (refusal === null) return { fate: "taken", why: "" };
+    return { fate: refusal.status === goneStatus ? "refused" : "failed", why: refusal.why };
+  };
+}
+
+/** By it alone a receiver says that it never wants to be sent this again. */
+const goneStatus = 410;
