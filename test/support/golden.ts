@@ -24,7 +24,9 @@ const home = fileURLToPath(new URL("../fixtures/golden/", import.meta.url));
 type Kept =
   | { readonly type: "string"; readonly value: string }
   | { readonly type: "hash" | "zset"; readonly value: Readonly<Record<string, string>> }
-  | { readonly type: "list" | "set"; readonly value: readonly string[] };
+  | { readonly type: "list" | "set"; readonly value: readonly string[] }
+  /** Each entry with its id before its fields. */
+  | { readonly type: "stream"; readonly value: readonly (readonly string[])[] };
 export type Corpus = Readonly<Record<string, Kept>>;
 
 /** The sagas and the runs of one format, as its folder declares them. */
@@ -121,6 +123,8 @@ async function keptAt(redis: Redis, key: string): Promise<Kept> {
       const pairs = flat.flatMap((member, at) => (at % 2 === 0 ? [[member, flat[at + 1] ?? ""] as const] : []));
       return { type, value: Object.fromEntries(pairs) };
     }
+    case "stream":
+      return { type, value: (await redis.xrange(key, "-", "+")).map(([id, fields]) => [id, ...fields]) };
     default:
       throw new Error(`${key} is a ${type}`);
   }
@@ -148,6 +152,9 @@ async function putKey(redis: Redis, key: string, kept: Kept): Promise<void> {
       return;
     case "set":
       await redis.sadd(key, ...kept.value);
+      return;
+    case "stream":
+      for (const [id = "*", ...fields] of kept.value) await redis.xadd(key, id, ...fields);
       return;
     case "zset":
       await redis.zadd(key, ...Object.entries(kept.value).flatMap(([member, score]) => [score, member]));

@@ -152,4 +152,6 @@ test("a run that is gone is created anew as it is remembered", () => {
     log: { at: 7, to: "completed" },
     memberships: ["status:completed", "saga:line:completed"],
   });
+  expect(isForgotten(ended.record, known)).toBe(false);
+  expect(isForgotten(ended.record, { ...known, at: known.at + 1 })).toBe(true);
 });

@@ -13,7 +13,7 @@ import { entryDigest } from "../digest.ts";
 import { consume, type Draft, note, putRow } from "../draft.ts";
 import { park } from "../people/reviews.ts";
 import type { CreateCommand } from "../ports.ts";
-import type { Run, RunRecord } from "../run/index.ts";
+import { hasEnded, type Run, type RunRecord } from "../run/index.ts";
 
 /** Does the store know less of a run than is remembered, or something else? */
 export function isForgotten(stored: RunRecord, known: Remembered): boolean {
@@ -58,8 +58,8 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
 /** A run that the store knows nothing of any more, to be created as it is remembered. */
 export function recreated({ revision, at: knewAt }: Remembered, run: Run): Omit<CreateCommand, "commandId"> {
   const { record, rows } = run;
-  // Whoever makes it knows more than that, and has it parked when it is there.
-  const knownTo = knewAt - 1;
+  // Of one that has ended nothing is left to decide. Any other is parked when it is there: whoever makes it knows a little more of it.
+  const knownTo = hasEnded(record.status) ? knewAt : knewAt - 1;
   const taken = [{ what: "created" }, { what: "restored", note: `revision ${revision}` }] as const;
   const first = { revision: 1, to: record.status, taken } as const;
   const digest = entryDigest(record.hash, first, record.snapshot);
