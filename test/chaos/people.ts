@@ -53,9 +53,9 @@ export class People {
     await this.#looking;
   }
 
-  /** Will nobody ever look after this run, if it is parked? */
+  /** Will nobody ever look after this run, if it is parked? (An agent would keep its turn, and its line would wait for ever.) */
   isLeft(id: string): boolean {
-    return !id.includes(".") && this.#random(id, "left").chance(leftShare);
+    return !id.includes(".") && !id.startsWith("a") && this.#random(id, "left").chance(leftShare);
   }
 
   async #look(): Promise<void> {
