@@ -88,14 +88,9 @@ export class Memory {
     const { ref: _ref, keepUntil: _keepUntil, ...known } = mark;
     const remembered = { ...known, run: this.#runs.get(key) ?? null };
     if (isForgotten(stored, remembered)) return remembered;
-    // Somebody who knew more has brought it back.
-    if (mark.isDenied) this.#drop(key);
+    // It was brought back with at least as much. That may be forgotten in its turn, so it is still remembered.
+    if (mark.isDenied) this.#marks.set(key, { ...mark, isDenied: false });
     return null;
-  }
-
-  #drop(key: string): void {
-    this.#marks.delete(key);
-    this.#forget(key);
   }
 
   /** A commit of the run was refused: has somebody else moved it, or does the store know an older world? */
@@ -156,7 +151,10 @@ export class Memory {
     const stored = await store.read(mark.ref);
     const isGone = mayBePurged(mark.keepUntil, stored, await store.now());
     const key = runKey(mark.ref);
-    if (isGone && this.#marks.get(key) === mark) this.#drop(key);
+    if (isGone && this.#marks.get(key) === mark) {
+      this.#marks.delete(key);
+      this.#forget(key);
+    }
     return isGone;
   }
 

@@ -211,6 +211,11 @@ test("I12 a commit whose acknowledgement came after the pulse had met the next s
   reconnected();
   await top.clock.advance(5_000);
   expect(await worlds.now.read(run)).toMatchObject({ status: "completed", knownTo: expect.any(Number) });
+  // What was brought back may be forgotten in its turn.
+  worlds.now = memoryStore({ clock: top.clock });
+  reconnected();
+  await top.clock.advance(5_000);
+  expect(await worlds.now.read(run)).toMatchObject({ status: "completed" });
 });
 
 describe("after the store was restarted", () => {
