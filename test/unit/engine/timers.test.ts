@@ -100,7 +100,7 @@ describe("of 250 timers at once", () => {
     const { top, sweeps } = await crowded();
     sweeps.length = 0;
     await top.clock.advance(1_000);
-    expect(sweeps.length).toBeGreaterThan(3 * (1_000 / settings.sweepMs));
+    expect(sweeps.length).toBeGreaterThanOrEqual(9); // four and a half times as often as idle
     const idle = benchTop(
       [],
       wrapped((store) => ({
