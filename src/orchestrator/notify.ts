@@ -1,6 +1,6 @@
 /** Who is told when runs end, park or wait, and how. */
 import type { NotifyOptions } from "../config.ts";
-import { idPattern, type NoticeHook, noticeKinds } from "../core/index.ts";
+import { idPattern, type NoticeFate, type NoticeHook, noticeKinds } from "../core/index.ts";
 import type { TellHook } from "../engine/index.ts";
 import { RepriseError } from "../errors.ts";
 import { post } from "../webhook/index.ts";
@@ -22,9 +22,17 @@ export function tellerOf(notify: Readonly<Record<string, NotifyOptions>>): TellH
     const { url, secret = null } = notify[hook] as NotifyOptions; // hooks are made of it
     const refusal = await post({ url, secret }, { id, body }, signal);
     if (refusal === null) return { fate: "taken", why: "" };
-    return { fate: refusal.status === goneStatus ? "refused" : "failed", why: refusal.why };
+    return { fate: fateOf(refusal.status), why: refusal.why };
   };
+}
+
+/** A request that takes too long may be about that one run; so may any answer but those by which a server says that it is not there. */
+function fateOf(status: number | "late" | null): NoticeFate {
+  if (status === goneStatus) return "refused";
+  return status === null || awayStatuses.includes(status) ? "away" : "failed";
 }
 
 /** By it alone a receiver says that it never wants to be sent this again. */
 const goneStatus = 410;
+/** Too many requests; bad gateway, unavailable, gateway time-out. */
+const awayStatuses: readonly (number | "late")[] = [429, 502, 503, 504];

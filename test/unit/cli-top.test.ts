@@ -34,8 +34,8 @@ const seen: Overview = {
   asking: { count: 3, oldestMs: 240_000 },
   unknown: { count: 1, oldestMs: 180_000 },
   notifications: [
-    { hook: "shop", owed: 3, oldestMs: 9_000, lost: 1 },
-    { hook: "quiet", owed: 0, oldestMs: null, lost: 0 },
+    { hook: "shop", owed: 3, oldestMs: 9_000, lost: 1, failing: 1 },
+    { hook: "quiet", owed: 0, oldestMs: null, lost: 0, failing: 0 },
   ],
   workers: [
     { id: "w1", state: "ready", heartbeat: beat, ageMs: 900, serves: [], drain: null },
