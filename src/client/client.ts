@@ -41,6 +41,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
+import { type Notifications, owedNotifications } from "./notifications.ts";
 import { type Overview, overviewOf } from "./overview.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
@@ -178,9 +179,9 @@ export interface Client {
   /** Its runs go on within seconds; one that is not paused stays as it is. Throws INPUT_INVALID. */
   resumeSaga(saga: string, options: PauseOptions): Promise<void>;
   /** Workers of a named queue begin no call of it any more (BullMQ's own pause of `step-<name>`). Throws INPUT_INVALID. */
-  pauseQueue(queue: string): Promise<void>;
+  pauseQueue(queue: string, options: PauseOptions): Promise<void>;
   /** Throws INPUT_INVALID. */
-  resumeQueue(queue: string): Promise<void>;
+  resumeQueue(queue: string, options: PauseOptions): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
   /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
@@ -207,8 +208,10 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /** What webhooks are to be told of runs. */
+  readonly notifications: Notifications;
   /**
-   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, drains, deletions. Of each shard
+   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, changes of schedules, drains, deletions. Of each shard
    * the newest 10,000 are kept, also when their runs are gone.
    *
    * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
@@ -282,13 +285,16 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     migrateAll: (given) => migrateAll(connection, given),
     pauseSaga: (saga, given) => pauseSaga(connection, saga, given),
     resumeSaga: (saga, given) => resumeSaga(connection, saga, given),
-    pauseQueue: (queue) => pauseQueue(connection, queue),
-    resumeQueue: (queue) => resumeQueue(connection, queue),
+    pauseQueue: (queue, given) => pauseQueue(connection, queue, given),
+    resumeQueue: (queue, given) => resumeQueue(connection, queue, given),
     paused: () => pausedNow(connection),
     overview: (tenant = defaultTenant) => overviewOf(connection, checkedId(tenant, "the tenant")),
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
+    notifications: {
+      owed: ({ hook, limit } = {}) => owedNotifications(connection, { hook, limit: checkedLimit(limit) }),
+    },
     audit: (query = {}) => audit(connection, { ...query, limit: checkedLimit(query.limit) }),
     note: async (act) => (await connection.store()).note(act),
     slo: (query) => sloOfSaga(connection, query),
