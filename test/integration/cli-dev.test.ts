@@ -99,3 +99,17 @@ test("a Redis that is named is used, and left as it is; several workers serve", 
   expect((await dev.kill("SIGTERM")).code).toBe(0);
   await waitFor(() => workers.every(({ pid }) => !isAlive(pid)), { what: "the workers to end", timeoutMs: 10_000 });
 });
+
+test("workers of one that is killed notice it and end", async () => {
+  const { folder, env } = await project();
+  const named = { ...env, REDIS_URL: inject("redisUrl"), REPRISE_SHARDS: String(inject("shards")) };
+  const argv = [...program, "dev", "--jsonl", "--namespace", `killed${process.pid}`];
+  const dev = await spawnProgram(process.execPath, argv, { env: named, cwd: folder });
+  onTestFinished(() => dev.stop());
+  const { workers } = await serving(dev, 1);
+  const pid = workers[0]?.pid ?? 0;
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, "SIGKILL")));
+  expect(isAlive(pid)).toBe(true);
+  await dev.kill("SIGKILL");
+  await waitFor(() => !isAlive(pid), { what: "its worker to end", timeoutMs: 20_000 });
+});
