@@ -15,7 +15,7 @@ export {
   type CheckReport,
   checkRuns,
 } from "./check.ts";
-export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
+export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf, type RunsQuery } from "./client.ts";
 export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";

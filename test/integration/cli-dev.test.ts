@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { findRedisServer } from "../../src/redis/ensure.mjs";
 import { type ProcessHandle, spawnProgram, waitFor } from "../support/processes.ts";
+import { shapeOf } from "../support/shape.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 const root = resolve(import.meta.dirname, "../..");
@@ -66,6 +67,7 @@ test("a changed saga is served, a broken one is told and mended, and Ctrl-C ends
   const first = await serving(dev, 1);
   expect([first.sagas, first.changed, first.workers.length]).toEqual([["greeting@1"], [], 1]);
   expect(first.redis).toMatch(/^unix:/);
+  expect(shapeOf(first)).toMatchSnapshot("DevServing");
 
   writeFileSync(join(folder, "saga.ts"), sagaText(2));
   const second = await serving(dev, 2);

@@ -46,7 +46,9 @@ const data = async (...argv: readonly string[]) => {
 test("a schedule is shown, paused with who and why, resumed, and run now", async () => {
   const shown = await data("schedules", "show", "nightly");
   expect([shown.kind, shown.data.cron, shown.data.paused]).toEqual(["Schedule", "0 3 * * *", null]);
-  expect((await data("schedules", "list")).data).toMatchObject([{ id: "nightly", saga: "order" }]);
+  const schedules = await data("schedules", "list");
+  expect(schedules.data).toMatchObject([{ id: "nightly", saga: "order" }]);
+  expect(shapeOf(schedules)).toMatchSnapshot("ScheduleList");
   const refused = await ask("schedules", "pause", "nightly");
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--reason")]);
   await ask("schedules", "pause", "nightly", "--dry-run", "--reason", "a test");
@@ -57,6 +59,7 @@ test("a schedule is shown, paused with who and why, resumed, and run now", async
   expect((await client.schedules.get("nightly")).paused).toBeNull();
   const started = await data("schedules", "run-now", "nightly", "--request-id", "r1");
   expect(started).toMatchObject({ kind: "ScheduledRun", data: { schedule: "nightly", run: "nightly.now.r1" } });
+  expect(shapeOf(started)).toMatchSnapshot("ScheduledRun");
   await data("schedules", "run-now", "nightly", "--request-id", "r1");
   expect((await client.list()).runs.map(({ id }) => id)).toEqual(["nightly.now.r1"]);
   const gone = await ask("schedules", "show", "nowhere");
@@ -71,7 +74,9 @@ test("versions say what of them is registered, and that nobody serves their open
 });
 
 test("retention deletes nothing without --yes, and counts with --dry-run", async () => {
-  expect((await data("gc", "--dry-run")).data).toEqual({ purged: 0, due: 0, later: 0 });
+  const counted = await data("gc", "--dry-run");
+  expect(counted.data).toEqual({ purged: 0, due: 0, later: 0 });
+  expect(shapeOf(counted)).toMatchSnapshot("GcReport");
   const refused = await ask("gc");
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
   expect((await data("gc", "--yes")).kind).toBe("GcReport");
@@ -80,6 +85,7 @@ test("retention deletes nothing without --yes, and counts with --dry-run", async
 test("objectives are reported, and a batch that is not there is said to be", async () => {
   const slo = await data("slo", "order", "--window", "1d");
   expect([slo.code, slo.kind, slo.data[0]]).toMatchObject([0, "SloReportList", { saga: "order", isWhole: true }]);
+  expect(shapeOf(slo)).toMatchSnapshot("SloReportList");
   const { code, stderr } = await ask("batch", "show", "nowhere");
   expect([code, stderr]).toEqual([3, expect.stringContaining("PLAN_GONE")]);
 });

@@ -43,6 +43,7 @@ free one.`,
     "reprise worker --queues mail=5:100/1s --admin-port 0",
   ],
   kinds: ["WorkerReady"],
+  changes: { noDryRun: "it serves until it is ended", noReason: "it serves until it is ended" },
   run: async (cli, flags) => {
     const { createWorker } = await import("../../orchestrator/index.ts");
     const worker = await started(cli, flags, createWorker);
