@@ -15,7 +15,7 @@ import { entryDigest } from "../digest.ts";
 import { consume, type Draft, note, patchRow, putRow } from "../draft.ts";
 import { park } from "../people/reviews.ts";
 import type { CreateCommand } from "../ports.ts";
-import { hasEnded, type LogEntry, type Row, type Run, type RunRecord } from "../run/index.ts";
+import { hasEnded, type LogEntry, type Row, type Run, type RunLimit, type RunRecord } from "../run/index.ts";
 import { baseOf } from "./log-base.ts";
 
 /** Does the store know less of a run than is remembered, or something else? */
@@ -65,6 +65,7 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
     knownTo: at,
     reviews: Math.max(before.reviews, record.reviews),
     rows: Math.max(before.rows, record.rows),
+    limit: askedAgain(record.limit),
   });
   const stored = draft.rows.slice();
   draft.open = record.open;
@@ -78,6 +79,11 @@ function bringBack(draft: Draft, { revision, at }: Remembered, { record, rows, i
   for (const entry of draft.inbox.slice()) {
     if (entry.at <= at && !waiting.has(entry.commandId)) consume(draft, entry);
   }
+}
+
+/** The line of its turns may have forgotten that it has one: it does nothing more before it has been told so again. */
+function askedAgain(limit: RunLimit | null): RunLimit | null {
+  return limit?.state === "mine" ? { ...limit, state: "asking", askAt: null } : limit;
 }
 
 /** A call that was sent again since is as it is now: that send is no less outside than the others. */
