@@ -45,6 +45,7 @@ export {
   type MigrateAllOptions,
   type MigrateOptions,
   type MigrateReport,
+  type Notification,
   type Notifications,
   type Operator,
   type Overview,

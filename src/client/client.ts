@@ -43,7 +43,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
-import { type Notifications, owedNotifications } from "./notifications.ts";
+import { type Notifications, owedNotifications, readNotifications } from "./notifications.ts";
 import { type Overview, overviewOf } from "./overview.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
@@ -309,6 +309,7 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     gc: (given = {}) => gc(connection, given),
     notifications: {
       owed: ({ hook, limit } = {}) => owedNotifications(connection, { hook, limit: checkedLimit(limit) }),
+      read: (hook, { signal = new AbortController().signal } = {}) => readNotifications(connection, hook, signal),
     },
     audit: (query = {}) => audit(connection, { ...query, limit: checkedLimit(query.limit) }),
     note: async (act) => (await connection.store()).note(act),

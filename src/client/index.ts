@@ -23,7 +23,7 @@ export type { RunDifference, StandAt } from "./history.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
-export type { Notifications, OwedNotification, OwedNotifications, OwedQuery } from "./notifications.ts";
+export type { Notification, Notifications, OwedNotification, OwedNotifications, OwedQuery } from "./notifications.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { Overview, StatusCounts, Waiting } from "./overview.ts";
 export type { Paused, PauseOptions } from "./paused.ts";

@@ -1,5 +1,17 @@
-/** What webhooks are owed, as people look at it. Nothing is told or struck off here: workers do (`engine/couriers.ts`). */
-import { type Notice, type NoticeFailure, noticeId, noticeIn, type OwedToHook, type ShownOwed } from "../core/index.ts";
+/**
+ * What hooks are owed: as people look at it, which changes nothing, and as a hook without a URL reads it. What has a URL is told by workers
+ * (`engine/couriers.ts`). Invariant: what is read is struck off when the next one is asked for, and not before.
+ */
+import {
+  maxNoticesKept,
+  type Notice,
+  type NoticeFailure,
+  noticeId,
+  noticeIn,
+  type OwedToHook,
+  type ShownOwed,
+  type Store,
+} from "../core/index.ts";
 import { checkedId } from "./checks.ts";
 import type { Connection } from "./connection.ts";
 
@@ -14,6 +26,13 @@ export interface OwedNotification extends Notice {
   readonly owed: number;
   /** What came of the last try; `null`: it was not tried yet. */
   readonly failure: NoticeFailure | null;
+}
+
+/** An event of a run, as a webhook would hear it. */
+export interface Notification extends Notice {
+  readonly hook: string;
+  /** The same whenever it is read. */
+  readonly id: string;
 }
 
 export interface OwedNotifications {
@@ -39,6 +58,82 @@ export interface Notifications {
    * @throws RepriseError INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   owed(query?: OwedQuery): Promise<OwedNotifications>;
+  /**
+   * What a hook that was declared without a URL is to be told, in the order of each run, until `signal` is aborted or the loop is left. Each
+   * is owed until the next one is asked for: whoever dies in between, or throws, is given it again, under the same id. One reads at a
+   * time; others wait for their turn.
+   *
+   * @throws RepriseError ID_INVALID, STORE_UNAVAILABLE.
+   */
+  read(hook: string, options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<Notification>;
+}
+
+const reading = { leaseMs: 30_000, marginMs: 5_000, limit: 100, pollMs: 500 } as const;
+
+interface Reader {
+  readonly connection: Connection;
+  readonly store: Store;
+  readonly hook: string;
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+export async function* readNotifications(
+  connection: Connection,
+  hook: string,
+  signal: AbortSignal,
+): AsyncGenerator<Notification, undefined, undefined> {
+  checkedId(hook, "the hook");
+  const store = await connection.store();
+  const owner = connection.ports.ids.next();
+  const reader = { connection, store, hook, owner, signal };
+  const shards = Array.from({ length: store.shards }, (_, shard) => shard);
+  try {
+    while (!signal.aborted) {
+      let count = 0;
+      for (const shard of shards) {
+        for await (const notification of ofShard(reader, shard)) {
+          count += 1;
+          yield notification;
+        }
+      }
+      if (count === 0) await pause(reader);
+    }
+  } finally {
+    const none = { hook, owner, leaseMs: 0, limit: 0, most: maxNoticesKept };
+    // Whoever waits for it hears nothing for half a minute where that fails.
+    await Promise.all(shards.map((shard) => store.takeNotices({ shard, ...none }))).catch(() => undefined);
+  }
+}
+
+/** Of each run one after the other, as long as it is ours. */
+async function* ofShard({ connection, store, hook, owner, signal }: Reader, shard: number) {
+  const { clock } = connection.ports;
+  const { leaseMs, marginMs, limit } = reading;
+  const until = clock.monotonicMs() + leaseMs - marginMs;
+  const taken = await store.takeNotices({ shard, hook, owner, leaseMs, limit, most: maxNoticesKept });
+  for (const { run, text } of taken.answer === "HELD" ? [] : taken.runs) {
+    for (let next: string | null = text; next !== null; ) {
+      if (signal.aborted || clock.monotonicMs() >= until) return;
+      const notice = noticeIn(next);
+      yield { hook, id: noticeId(connection.options.namespace, notice), ...notice };
+      next = await store.strikeNotice(shard, hook, { run, text: next });
+    }
+  }
+}
+
+function pause({ connection, signal }: Reader): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = connection.ports.clock.after(reading.pollMs, () => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    });
+    const stop = (): void => {
+      cancel();
+      resolve();
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
 }
 
 export async function owedNotifications(

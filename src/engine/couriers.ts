@@ -16,6 +16,7 @@ import {
   noticeIn,
   type OwedRun,
   type Store,
+  type TakeNoticesAnswer,
 } from "../core/index.ts";
 import { redact } from "../redact.ts";
 import { type EngineContext, trouble } from "./context.ts";
@@ -63,7 +64,31 @@ export class Courier {
   }
 
   start(): void {
-    this.#look();
+    if (this.#hook.isRead === true) this.#trim();
+    else this.#look();
+  }
+
+  /** Of a hook that reads: nothing is taken, and it is kept within its bound though nobody should ever read. */
+  #trim(): void {
+    const { store, clock, owner, background } = this.#context;
+    const nothing = { hook: this.#hook.name, owner, leaseMs: 1, limit: 0, most: bounds.most };
+    const trimmed = this.#shards.map(async (_, shard) =>
+      this.#tellLost(await store.takeNotices({ shard, ...nothing })),
+    );
+    const failed = (error: unknown): void => trouble(this.#context, "notices", error);
+    background(
+      Promise.all(trimmed)
+        .then(() => undefined, failed)
+        .finally(() => {
+          if (!this.#abort.signal.aborted) this.#cancelTimer = clock.after(bounds.trimMs, () => this.#trim());
+        }),
+    );
+  }
+
+  #tellLost(taken: TakeNoticesAnswer): void {
+    if (taken.answer === "HELD" || taken.lost === 0) return;
+    const why = `${taken.lost} notices to ${this.#hook.name} are lost: more than ${bounds.most} were owed in one shard`;
+    trouble(this.#context, "notices", new Error(why));
   }
 
   /** What is being sent is cut off: it is still owed. Others may take at once. */
@@ -108,10 +133,7 @@ export class Courier {
     }
     this.#aheadMs = taken.now - askedAt;
     Object.assign(held, { runs: taken.runs, until: askedAt + leaseMs - bounds.marginMs, askAt: 0 });
-    if (taken.lost > 0) {
-      const why = `${taken.lost} notices to ${this.#hook.name} are lost: more than ${most} were owed in one shard`;
-      trouble(this.#context, "notices", new Error(why));
-    }
+    this.#tellLost(taken);
   }
 
   #sendNext(): void {

@@ -9,17 +9,19 @@ import { post } from "../webhook/index.ts";
 export function hooksOf(notify: Readonly<Record<string, NotifyOptions>>): readonly NoticeHook[] {
   const problems = Object.entries(notify).flatMap(([name, { url }]) => {
     if (!idPattern.test(name)) return [`notify.${name}: a name is 1 to 64 characters of A-Z a-z 0-9 _ . -`];
-    return /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
+    return url === undefined || /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
   });
   if (problems.length > 0) throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
-  return Object.entries(notify).map(([name, { on, sagas, tenants }]) => {
-    return { name, on: on ?? noticeKinds, sagas: sagas ?? null, tenants: tenants ?? null };
+  return Object.entries(notify).map(([name, { url, on, sagas, tenants }]) => {
+    const read = url === undefined ? { isRead: true } : {};
+    return { name, on: on ?? noticeKinds, sagas: sagas ?? null, tenants: tenants ?? null, ...read };
   });
 }
 
 export function tellerOf(notify: Readonly<Record<string, NotifyOptions>>): TellHook {
   return async (hook, id, body, signal) => {
-    const { url, secret = null } = notify[hook] as NotifyOptions; // hooks are made of it
+    // Hooks are made of it, and only those with a URL are told.
+    const { url = "", secret = null } = notify[hook] as NotifyOptions;
     const refusal = await post({ url, secret }, { id, body }, signal);
     if (refusal === null) return { fate: "taken", why: "" };
     return { fate: fateOf(refusal.status), why: refusal.why };

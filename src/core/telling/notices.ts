@@ -21,7 +21,12 @@ export interface NoticeHook {
   /** Of these only; `null`: of all. */
   readonly sagas: readonly string[] | null;
   readonly tenants: readonly string[] | null;
+  /** Nothing is sent to it: it reads what is owed to it. */
+  readonly isRead?: boolean;
 }
+
+/** Of one hook and shard; past them those go that are owed the longest. */
+export const maxNoticesKept = 100_000;
 
 /** One thing to be told. */
 export interface Notice {

@@ -1,6 +1,6 @@
 /** Telling a hook: nothing is struck off before it was taken, and one that tells dies, hangs or fails at no other's cost. */
 import { beforeEach, expect, test } from "vitest";
-import { type NoticeFate, noticeIn, type Store } from "../../../src/core/index.ts";
+import { type NoticeFate, type NoticeHook, noticeIn, type Store } from "../../../src/core/index.ts";
 import { Courier, type TellHook } from "../../../src/engine/couriers.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -41,7 +41,7 @@ async function oweOf(id: string, texts: readonly string[]): Promise<void> {
   await store.commit({ lease, commit: aCommit(answer.record), leaseMs, notices });
 }
 
-function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
+function courier(owner: string, tell: TellHook, over: Partial<Store> = {}, own: NoticeHook = hook) {
   const troubles: string[] = [];
   const made = new Courier(
     {
@@ -56,7 +56,7 @@ function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
       facts: { emit: (fact) => fact.fact === "trouble" && troubles.push(fact.message) },
       background: (work) => void work.catch((error: unknown) => troubles.push(String(error))),
     },
-    hook,
+    own,
     tell,
   );
   made.start();
@@ -192,4 +192,26 @@ test("what a receiver said when it did not take a notice is kept with the run, w
   expect(shown).toMatchObject({ run: "default:r1", owed: 1, failure: { tries: 1 } });
   expect(shown?.failure?.why).toMatch(/^token=\[redacted\] x+$/);
   expect(shown?.failure?.why.length).toBeLessThanOrEqual(200);
+});
+
+test("a hook that reads is told nothing, and is kept within the bound though nobody reads", async () => {
+  const { heard, tell } = ear();
+  const most: number[] = [];
+  const takeNotices: Store["takeNotices"] = (command) => {
+    most.push(command.most);
+    return store.takeNotices({ ...command, most: 1 });
+  };
+  const { courier: reader, troubles } = courier("a", tell, { takeNotices }, { ...hook, isRead: true });
+  await owe(textOf("r1", 2), textOf("r1", 3), textOf("r2", 2));
+  await clock.advance(25_000);
+  expect([heard, await owed()]).toEqual([[], 1]);
+  expect(new Set(most)).toEqual(new Set([100_000]));
+  expect(troubles.join()).toContain("2 notices to shop are lost");
+  // Whoever reads is not kept from it.
+  expect(await store.takeNotices({ shard: 0, hook: "shop", owner: "b", leaseMs: 1, limit: 1, most: 10 })).toMatchObject(
+    {
+      answer: "OK",
+    },
+  );
+  reader.stop();
 });
