@@ -85,13 +85,14 @@ async function bundleAll(): Promise<string> {
   }
 }
 
-/** What the compiler says of the programs of all these pages; empty: nothing. */
+/** What the compiler says of the programs of all these pages, as a user of the built package has them; empty: nothing. */
 export async function compiled(opened: readonly DocPage[]): Promise<string> {
   const [first] = opened;
   if (first === undefined) return "";
   const include = opened.map(({ directory }) => join(directory, "*.ts"));
   const file = join(first.directory, "tsconfig.json");
-  writeFileSync(file, JSON.stringify({ extends: join(root, "tsconfig.json"), include, exclude: [] }));
+  const compilerOptions = { customConditions: [], tsBuildInfoFile: join(first.directory, "tsconfig.tsbuildinfo") };
+  writeFileSync(file, JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include, exclude: [] }));
   const tsc = await spawnProgram(join(root, "node_modules/.bin/tsc"), ["--noEmit", "-p", file]);
   const { code } = await tsc.exit;
   return code === 0 ? "" : `${tsc.stdout}${tsc.stderr}`;
