@@ -74,6 +74,8 @@ function unchanged(store: Store) {
     due: (...given) => store.due(...given),
     renewPermit: (command) => store.renewPermit(command),
     hello: (...given) => store.hello(...given),
+    owners: () => store.owners(),
+    world: () => store.world(),
     suspect: (...given) => store.suspect(...given),
     goodbye: (owner) => store.goodbye(owner),
     lostOwners: () => store.lostOwners(),

@@ -322,9 +322,19 @@ class MemoryStore implements Store {
     return counts.reduce((sum, { due, later }) => ({ due: sum.due + due, later: sum.later + later }));
   }
 
-  async hello({ owner, serverId, pulse }: OwnerRef, serves: readonly string[]): Promise<void> {
+  async hello({ owner, ...registration }: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#serves.set(owner, serves);
-    for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
+    for (const shard of this.#shards) shard.owners.set(owner, registration);
+  }
+
+  async owners(): Promise<readonly OwnerRef[]> {
+    const all = new Map(this.#shards.flatMap((shard) => [...shard.owners]));
+    return [...all].map(([owner, registration]) => ({ owner, ...registration }));
+  }
+
+  /** It is never another one. */
+  async world() {
+    return "memory";
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {
@@ -342,10 +352,7 @@ class MemoryStore implements Store {
   async lostOwners(): Promise<readonly OwnerRef[]> {
     const { isAlive } = this.#options;
     if (isAlive === undefined) return [];
-    const owners = new Map(this.#shards.flatMap((shard) => [...shard.owners]));
-    return [...owners]
-      .filter(([, { pulse }]) => pulse !== null && !isAlive(pulse))
-      .map(([owner, registration]) => ({ owner, ...registration }));
+    return (await this.owners()).filter(({ pulse }) => pulse !== null && !isAlive(pulse));
   }
 
   async expire(owner: OwnerRef): Promise<{ expired: number; more: boolean }> {

@@ -48,7 +48,7 @@ import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
-import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
+import { expire, goodbye, hello, owners, Pulses, suspect, world } from "./redis/owners.ts";
 import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
 import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
@@ -323,6 +323,14 @@ class RedisStore implements Store {
     const { wire } = this.#parts();
     await hello(wire, owner);
     await sayServed(wire, this.#keys.serves, owner.owner, serves);
+  }
+
+  async owners() {
+    return await owners(this.#parts().wire);
+  }
+
+  async world() {
+    return await world(this.#parts().wire);
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {

@@ -190,7 +190,7 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs, notices }: Com
   for (const listing of next.leave) leave(shard, cell, listing);
   consume(cell, next.consumed);
   cell.run = evolve(cell.run, next);
-  cell.log.push(next.log);
+  cell.log.push(...next.lost, next.log);
   const { revision, logFrom } = next.record;
   cell.log.splice(0, Math.max(0, cell.log.length - (revision - logFrom + 1)));
   for (const listing of next.join) join(shard, cell, listing, scoreIn(listing, next));

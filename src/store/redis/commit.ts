@@ -99,8 +99,10 @@ function commitArgs({ member, shard }: Found, command: CommitCommand): ScriptArg
   ];
   for (const row of next.rows) args.push(row.seq, encodeRow(row));
   const { consumed, settledPermits, abortPermits } = next;
+  const lost = next.lost.map((entry) => encodeLogEntry(entry, null));
   const withdrawn = next.withdraw.flatMap(({ seq, send }) => [seq, send]);
-  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs, notices.map(({ text }) => text)];
+  const owed = notices.map(({ text }) => text);
+  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs, owed, lost];
   if (lists.some((list) => list.length > 0)) for (const list of lists) args.push(list.length, ...list);
   return args;
 }
