@@ -9,7 +9,6 @@ import { afterEach, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { docPage } from "../support/doc-program.ts";
 import { leaveEvidence } from "../support/evidence.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -20,6 +19,7 @@ afterEach(release);
 
 const namespace = "notify";
 const secret = "of the test";
+const childFile = new URL("./notify.child.ts", import.meta.url);
 const isReady = (message: unknown): message is NotifySaid => Object.hasOwn(message as object, "ready");
 
 interface Heard {
@@ -71,11 +71,7 @@ async function stage(shards: string) {
   const { isSigned } = (await import(`${page.directory}/verify.ts`)) as {
     isSigned(secret: string, header: string, body: string): boolean;
   };
-  const [{ child: file }, redis] = await Promise.all([
-    builtChildren({ child: "test/fault/notify.child.ts" }),
-    startRedisServer(),
-  ]);
-  own(redis);
+  const redis = own(await startRedisServer());
   const hook = await receiver(isSigned);
   const deaf = await receiver(isSigned);
   deaf.answers(() => undefined);
@@ -84,7 +80,7 @@ async function stage(shards: string) {
   const options = { ...orders, env: { ...orders.env, REPRISE_SHARDS: shards } };
   const client = own(createClient({ redis: redis.url, namespace, sagas: told, shards: Number(shards) }));
   const boot = async () => {
-    const child = own(await spawnChild(file, options));
+    const child = own(await spawnChild(childFile, options));
     return { child, id: (await child.nextMessage(isReady, 60_000)).ready };
   };
   const raw = new Redis(redis.url);
