@@ -107,7 +107,7 @@ test("a Redis that is named is used, and left as it is; several workers serve", 
 test("workers of one that is killed notice it and end", async () => {
   const { folder, env } = await project();
   const named = { ...env, REDIS_URL: inject("redisUrl"), REPRISE_SHARDS: String(inject("shards")) };
-  const argv = [...program, "dev", "--jsonl", "--namespace", `killed${process.pid}`];
+  const argv = [program, "dev", "--jsonl", "--namespace", `killed${process.pid}`];
   const dev = await spawnProgram(process.execPath, argv, { env: named, cwd: folder });
   onTestFinished(() => dev.stop());
   const { workers } = await serving(dev, 1);
