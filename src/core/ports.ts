@@ -184,6 +184,8 @@ export interface ListQuery {
   readonly tenant?: string;
   readonly status?: RunStatus;
   readonly saga?: string;
+  /** Only runs whose attributes have these values; a page looks at `limit` runs, and is short where others are among them. */
+  readonly attributes?: RunRecord["attributes"];
   readonly cursor?: string;
   readonly limit: number;
 }

@@ -20,11 +20,13 @@ import {
   type ListPage,
   type ListQuery,
   type MoveListener,
+  type OwedRun,
   type OwnerRef,
   openListing,
   type PausedSaga,
   type PermitCommand,
   type PublishIntentCommand,
+  type PutOffCommand,
   type PutPlanCommand,
   type PutScheduleCommand,
   type RegisteredSaga,
@@ -61,7 +63,7 @@ import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
-import { dropNotices, owedIn, takeNotices } from "./memory/notices.ts";
+import { owedIn, owedRunsIn, putOffNotice, strikeNotice, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
@@ -71,7 +73,7 @@ import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
 import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
-import { sumOwed } from "./owed.ts";
+import { longestOwedFirst, sumOwed } from "./owed.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -304,8 +306,17 @@ class MemoryStore implements Store {
     return takeNotices(shard.notices, command, this.#time(shard));
   }
 
-  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
-    dropNotices(this.#shard(shard).notices, hook, texts);
+  async strikeNotice(shard: number, hook: string, first: Pick<OwedRun, "run" | "text">) {
+    return strikeNotice(this.#shard(shard).notices, hook, first);
+  }
+
+  async putOffNotice(command: PutOffCommand): Promise<void> {
+    const shard = this.#shard(command.shard);
+    putOffNotice(shard.notices, command, this.#time(shard));
+  }
+
+  async owedRuns(hook: string, limit: number) {
+    return longestOwedFirst(this.#shards.flatMap(({ notices }) => owedRunsIn(notices, hook, limit))).slice(0, limit);
   }
 
   async noticesOwed() {

@@ -123,7 +123,7 @@ test("P13 each end, wait and park is heard at least once, in order, signed, unde
 
   await hook.goAway();
   await start(10);
-  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:notices:shop")) > 5, { what: "a debt" });
+  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:box:shop")) > 5, { what: "a debt" });
   await hook.comeBack();
   await waitFor(async () => isHeard(10, 20), { what: "what was owed to be heard of", timeoutMs: 60_000 });
 
@@ -161,8 +161,8 @@ test("P13 each end, wait and park is heard at least once, in order, signed, unde
   expect(first).toHaveLength(120);
   expect(deaf.ids.length).toBeGreaterThan(0);
   expect(deaf.heard).toEqual([]);
-  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:notices:shop")) === 0, { what: "no debt" });
-  expect(await raw.zcard("{reprise:notify:0}:notices:deaf")).toBeGreaterThan(0);
+  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:box:shop")) === 0, { what: "no debt" });
+  expect(await raw.zcard("{reprise:notify:0}:box:deaf")).toBeGreaterThan(0);
   const checks = ["120 events of 90 runs heard, in order, under one id each; another hook never answered"];
   leaveEvidence("P13", { killed: kills, effects: first.length, checks });
 }, 240_000);

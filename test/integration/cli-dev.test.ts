@@ -9,6 +9,7 @@ import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { findRedisServer } from "../../src/redis/ensure.mjs";
 import buildPackage from "../support/global-build.ts";
 import { type ProcessHandle, spawnProgram, waitFor } from "../support/processes.ts";
+import { shapeOf } from "../support/shape.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 beforeAll(buildPackage);
@@ -71,6 +72,7 @@ test("a changed saga is served, a broken one is told and mended, and Ctrl-C ends
   const first = await serving(dev, 1);
   expect([first.sagas, first.changed, first.workers.length]).toEqual([["greeting@1"], [], 1]);
   expect(first.redis).toMatch(/^unix:/);
+  expect(shapeOf(first)).toMatchSnapshot("DevServing");
 
   writeFileSync(join(folder, "saga.ts"), sagaText(2));
   const second = await serving(dev, 2);
@@ -103,4 +105,18 @@ test("a Redis that is named is used, and left as it is; several workers serve", 
   expect([redis, new Set(workers.map(({ pid }) => pid)).size]).toEqual([inject("redisUrl"), 2]);
   expect((await dev.kill("SIGTERM")).code).toBe(0);
   await waitFor(() => workers.every(({ pid }) => !isAlive(pid)), { what: "the workers to end", timeoutMs: 10_000 });
+});
+
+test("workers of one that is killed notice it and end", async () => {
+  const { folder, env } = await project();
+  const named = { ...env, REDIS_URL: inject("redisUrl"), REPRISE_SHARDS: String(inject("shards")) };
+  const argv = [...program, "dev", "--jsonl", "--namespace", `killed${process.pid}`];
+  const dev = await spawnProgram(process.execPath, argv, { env: named, cwd: folder });
+  onTestFinished(() => dev.stop());
+  const { workers } = await serving(dev, 1);
+  const pid = workers[0]?.pid ?? 0;
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, "SIGKILL")));
+  expect(isAlive(pid)).toBe(true);
+  await dev.kill("SIGKILL");
+  await waitFor(() => !isAlive(pid), { what: "its worker to end", timeoutMs: 20_000 });
 });

@@ -1,5 +1,5 @@
 -- Purpose: the one write that moves a run. Record, rows, log, inbox, listings, permits, lease and due, together or not.
--- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined, structures where a run joins one, and the box of each notice
+-- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined, structures where a run joins one, and box, runs and turns of each notice
 -- ARGV: 1 member 2 id 3 commit id 4 expects 5 fence 6 token 7 leaseMs 8 decided at 9 seen 10 flags (m must see, r release,
 --       o outcome, s structures is among the keys, l<n> the log keeps n entries, e<ms> kept until) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
 --       then lists of strings, each after its length: rows (seq, row), and, where one of them is not empty, consumed
@@ -31,7 +31,7 @@ for i = 1, #rows, 2 do
   next = math.max(next, tonumber(rows[i]))
 end
 
-local listings = #KEYS - #notices - (flags:find('s') and 1 or 0)
+local listings = #KEYS - 3 * #notices - (flags:find('s') and 1 or 0)
 for i = 12, listings do
   local own = KEYS[i]:find('}:by:', 1, true)
   local name = own and id or member
@@ -56,6 +56,6 @@ if f[9] or f[10] or f[11] or f[12] then call('HDEL', run, 'b', 'd', 'g', flags:f
 if ARGV[14] ~= '' then call('HSET', run, 'g', ARGV[14]) end
 if flags:find('r') then rest(run, due, queued, held, permits, member, ARGV[11])
 else mend(run, due, queued, held, member, f[6], f[7], f[8], now + lease) end
-for n, notice in ipairs(notices) do call('ZADD', KEYS[#KEYS - #notices + n], now, notice) end
+owe(KEYS, notices, member, now)
 call('PUBLISH', ARGV[17], member .. ' ' .. revision .. ' ' .. ARGV[13])
 return { 'OK', now, taken, entries }

@@ -2,7 +2,7 @@
 import { type CommitAnswer, type CommitCommand, type InboxEntry, openListing, type Timed } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { encodeCommitted, encodeLogEntry, encodeRow } from "../codec.ts";
-import { boxKey, listingKey } from "../keys.ts";
+import { boxKeys, listingKey } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import type { ScriptArgument } from "../scripts.ts";
 import { entriesOf, permitsOf } from "./replies.ts";
@@ -63,7 +63,10 @@ function commitKeys(
   for (const listing of next.leave) keys.push(prefix + listingKey(next.run.tenant, listing));
   for (const listing of next.join) keys.push(prefix + listingKey(next.run.tenant, listing));
   if (joinsStructure(next)) keys.push(shard.structures);
-  for (const { hook } of notices) keys.push(boxKey(shard, hook));
+  for (const { hook } of notices) {
+    const { box, runs, turns } = boxKeys(shard, hook);
+    keys.push(box, runs, turns);
+  }
   return keys;
 }
 
