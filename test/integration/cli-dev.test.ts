@@ -1,4 +1,7 @@
-/** `reprise dev` of the built package as a process of its own, with a Redis of its own, in a project whose TypeScript its tsx reads: a changed file is served, and Ctrl-C leaves nothing behind. */
+/**
+ * `reprise dev` of the built package as a process of its own, with a Redis of its own, in a project whose TypeScript its tsx reads: a
+ * changed file is served, and Ctrl-C leaves nothing behind.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";

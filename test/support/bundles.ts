@@ -25,7 +25,9 @@ let ours: Promise<string> | null = null;
 /** Where a program of this repository (`*.child.ts` of a test, or one of `workers`) is, bundled. All of them are, at once. */
 export async function bundledProgram(file: string): Promise<string> {
   ours ??= ourPrograms().then((programs) => bundled(programs));
-  return programIn(await ours, nameOf(file));
+  const program = programIn(await ours, nameOf(file));
+  if (!(await isThere(program))) throw new Error(`${file} is bundled with nothing: call it *.child.ts`);
+  return program;
 }
 
 /** Bundles these together, unless that was done before: answers their directory. What they import lies in `sources` or `also`. */
