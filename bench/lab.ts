@@ -33,6 +33,22 @@ export class Server {
     return 1_000 * (numberIn(info, "used_cpu_user") + numberIn(info, "used_cpu_sys"));
   }
 
+  /** Commands carried out so far, those within scripts included, and how many of them were scripts. */
+  async commands(): Promise<{ readonly all: number; readonly scripts: number }> {
+    const info = await this.#client.info("all");
+    return {
+      all: numberIn(info, "total_commands_processed"),
+      scripts: callsIn(info, "evalsha") + callsIn(info, "eval"),
+    };
+  }
+
+  /** How many keys have names that match. */
+  async keysLike(pattern: string): Promise<number> {
+    let count = 0;
+    for await (const keys of this.#client.scanStream({ match: pattern, count: 10_000 })) count += keys.length;
+    return count;
+  }
+
   async usedBytes(): Promise<number> {
     return numberIn(await this.#client.info("memory"), "used_memory");
   }
@@ -49,6 +65,10 @@ export class Server {
 
 function numberIn(info: string, name: string): number {
   return Number(new RegExp(`^${name}:(.*)\r$`, "m").exec(info)?.[1]);
+}
+
+function callsIn(info: string, command: string): number {
+  return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, "m").exec(info)?.[1] ?? 0);
 }
 
 interface Stoppable {
@@ -89,6 +109,11 @@ export class Lab {
   /** A new process. */
   async subject(name: ContestantName, env: Readonly<Record<string, string>> = {}): Promise<Subject> {
     return this.own(await Subject.start(this.#program, name, env));
+  }
+
+  /** A new process that has worked already. */
+  async warmed(name: ContestantName): Promise<Subject> {
+    return this.own(await this.#warmed(name));
   }
 
   /** The one process of this contestant that lives through all benches: compiled by V8, and the same in every lane. */

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import type { Bench } from "./bench.ts";
 import { boot } from "./boot.ts";
 import { buildPackage, buildProgram } from "./build.ts";
+import { curve } from "./curve.ts";
 import { durability } from "./durability.ts";
 import { failing } from "./failing.ts";
 import { Lab } from "./lab.ts";
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   timers,
   simulation,
   telemetry,
+  curve,
 ];
 
 interface Wanted {
