@@ -13,6 +13,7 @@ import { failing } from "./failing.ts";
 import { Lab } from "./lab.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
+import { retention } from "./retention.ts";
 import { roundTrips } from "./round-trips.ts";
 import { simulation } from "./simulation.ts";
 import { type Size, sizes } from "./sizes.ts";
@@ -39,6 +40,7 @@ const benches: readonly Bench[] = [
   simulation,
   telemetry,
   curve,
+  retention,
 ];
 
 interface Wanted {

@@ -26,6 +26,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["toldToQuiet", "tracedToQuiet"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
   curve: ["curveSagasPerSecond", "w1s1ToOne", "w2s4ToOne", "w2s4RedisCpuMs", "w2s4LeastBusyCore", "workersToFillRedis"],
+  retention: ["calmStartP99Ms", "expiryStartP99Ms", "deletionTookMs", "expiredKeysLeft"],
   simulation: ["simulatedPerSecond", "simulatedPerCpuSecond", "simulatedToMachine", "simulatedGrowthMb"],
 };
 
