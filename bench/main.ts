@@ -10,6 +10,7 @@ import { buildPackage, buildProgram } from "./build.ts";
 import { curve } from "./curve.ts";
 import { durability } from "./durability.ts";
 import { failing } from "./failing.ts";
+import { fairness } from "./fairness.ts";
 import { Lab } from "./lab.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
@@ -41,6 +42,7 @@ const benches: readonly Bench[] = [
   telemetry,
   curve,
   retention,
+  fairness,
 ];
 
 interface Wanted {
