@@ -20,6 +20,8 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
+# Optional packages, with which a worker sends traces (OTEL_EXPORTER_OTLP_ENDPOINT); they need no others.
+COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 COPY --from=build /app/dist dist
 COPY --from=build /app/build build
 COPY package.json LICENSE ./

@@ -31,6 +31,6 @@ export default defineConfig([
     root: ".",
     outDir: "build",
     dts: false,
-    deps: { neverBundle: [/^reprise(\/|$)/] },
+    deps: { neverBundle: [/^reprise(\/|$)/, /^@opentelemetry\//] },
   },
 ]);

@@ -22,8 +22,11 @@ function project(name: string, test: TestProjectInlineConfiguration["test"] = {}
 /** Pure tests run in threads: starting processes was most of their time. */
 const together = { pool: "threads" } as const;
 
-/** Of the fault tests those that take long, so that two lanes take as long as each other (`scripts/test.mjs`). */
-const longFaults = ["test/fault/scenarios-failover.test.ts", "test/fault/chaos.test.ts"];
+/** Of the fault tests those that take long, so that the lanes of `scripts/test.mjs` take as long as each other. */
+const longFaults = [
+  ...["chaos", "crash-forward", "crash-unwind", "notify", "scenarios-cluster", "scenarios-crowd"],
+  ...["scenarios-failover", "scenarios-runs", "store-rollback", "versions"],
+].map((name) => `test/fault/${name}.test.ts`);
 /** One file at a time, when the others are through. */
 const alone = { fileParallelism: false, sequence: { groupOrder: 1 } } as const;
 const faults = { ...alone, testTimeout: 120_000, hookTimeout: 60_000 } as const;

@@ -16,6 +16,8 @@ export const staticParts = [
   { name: "dead code", command: ["knip", "--no-progress"] },
 ];
 
+export const packagePart = { name: "package", command: ["tsdown"] };
+
 /** Answers the names of the parts that failed. `oneByOne`: beside something else, which it leaves a core to. */
 export async function runParts(parts, { say = console.log, oneByOne = false } = {}) {
   const report = (part) => reportOn(part, say);

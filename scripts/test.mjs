@@ -7,18 +7,22 @@ import { spawn } from "node:child_process";
 import { createWriteStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root, runParts, staticParts } from "./parts.mjs";
+import { packagePart, root, runParts, staticParts } from "./parts.mjs";
 
 const vitest = join(root, "node_modules/.bin/vitest");
+/** What one project has transformed the others need not transform again; kept for this run only, so that it is never stale. */
+const modules = join(tmpdir(), `reprise-test-${process.pid}-modules`);
+const shared = ["--experimental.fsModuleCache", `--experimental.fsModuleCachePath=${modules}`];
 /**
- * Side by side: the tests that wait for real time, one file at a time, and beside them, in what they leave, the static checks
- * and all others.
+ * Three side by side, of equal length: two in which tests wait for real time, one file at a time, and in what they leave the
+ * static checks and the tests that compute.
  */
 const lanes = [
   { name: "fault", args: ["--project", "fault"] },
-  { name: "others", args: ["--project", "!fault", "--maxWorkers", "1"] },
-].map((lane) => {
-  const kept = join(tmpdir(), `reprise-test-${process.pid}-${lane.name}`);
+  { name: "fault-long and e2e", args: ["--project", "fault-long", "--project", "e2e"] },
+  { name: "others", args: ["--project", "!fault*", "--exclude", "test/e2e/**", "--maxWorkers", "1", ...shared] },
+].map((lane, place) => {
+  const kept = join(tmpdir(), `reprise-test-${process.pid}-${place}`);
   return { ...lane, report: `${kept}.json`, output: `${kept}.log` };
 });
 const size = process.argv.includes("full") ? "full" : "short";
@@ -30,6 +34,7 @@ console.log(`Tests (${size} size)`);
 const tests = await runTests();
 const evidenceFailed = await checkEvidence();
 for (const lane of lanes) for (const file of [lane.report, lane.output]) rmSync(file, { force: true });
+rmSync(modules, { recursive: true, force: true });
 
 const failedAsWhole = [...tests.failedAsWhole, ...(evidenceFailed ? ["evidence"] : [])];
 if (failedAsWhole.length > 0) console.log(`\nFailed as a whole: ${failedAsWhole.join(", ")}`);
@@ -39,24 +44,26 @@ console.log(`\n${tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runTests() {
-  const [watched, others] = lanes;
+  const [watched, ends, others] = lanes;
   const said = [];
-  const underWay = runParts(staticParts, { say: (line) => said.push(line), oneByOne: true }).then(
-    async (failedParts) => ({
-      failedParts,
-      code: await run(vitest, argsOf(others), others.output),
-    }),
-  );
-  const first = tally(watched, await run(vitest, argsOf(watched)));
-  const { failedParts, code } = await underWay;
+  const check = (parts) => runParts(parts, { say: (line) => said.push(line), oneByOne: true });
+  // Built once, before anybody starts what was built.
+  const built = check([packagePart]);
+  const checked = built.then(() => check(staticParts));
+  const underWay = [
+    built.then(() => run(vitest, argsOf(ends), ends.output)),
+    checked.then(() => run(vitest, argsOf(others), others.output)),
+  ];
+  const codes = [await run(vitest, argsOf(watched)), ...(await Promise.all(underWay))];
   console.log(`\nStatic checks\n${said.join("\n")}\n`);
-  process.stdout.write(readFileSync(others.output));
-  const second = tally(others, code);
+  for (const { output } of [ends, others]) process.stdout.write(readFileSync(output));
+  const tallies = lanes.map((lane, at) => tally(lane, codes[at]));
+  const sum = (of) => tallies.reduce((total, each) => total + each[of], 0);
   return {
-    passed: first.passed + second.passed,
-    failed: first.failed + second.failed,
-    skipped: first.skipped + second.skipped,
-    failedAsWhole: [...failedParts, ...first.failedAsWhole, ...second.failedAsWhole],
+    passed: sum("passed"),
+    failed: sum("failed"),
+    skipped: sum("skipped"),
+    failedAsWhole: [...(await built), ...(await checked), ...tallies.flatMap((each) => each.failedAsWhole)],
   };
 }
 

@@ -49,7 +49,8 @@ export interface QueueShare {
 
 /** A webhook that is told of runs. */
 export interface NotifyOptions {
-  readonly url: string;
+  /** Left out: nothing is sent, and what is to be told waits for `client.notifications.read`. */
+  readonly url?: string | undefined;
   /** Signs what is sent; without one nothing is signed. */
   readonly secret?: string | undefined;
   /** That they end, are parked for a person, wait for something; all of it unless given. */

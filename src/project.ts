@@ -59,7 +59,11 @@ const queue = z.strictObject({
     .describe("At most so many calls per so many ms, in the whole namespace"),
 });
 const hook = z.strictObject({
-  url: z.string().regex(/^https?:\/\/./, "it is no http(s) URL"),
+  url: z
+    .string()
+    .regex(/^https?:\/\/./, "it is no http(s) URL")
+    .optional()
+    .describe("Without one nothing is sent: what is to be told waits for client.notifications.read"),
   secret: z.string().min(1).optional().describe("Signs what is sent; without one nothing is signed"),
   on: z
     .array(z.enum(["end", "park", "wait"]))

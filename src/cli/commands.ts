@@ -13,6 +13,7 @@ import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
 import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
+import { notificationsList } from "./notifications/list.ts";
 import { auditCommand } from "./ops/audit.ts";
 import { batchList, batchShow } from "./ops/batch.ts";
 import { completionOf } from "./ops/completion.ts";
@@ -58,6 +59,7 @@ export const groups: ReadonlyMap<string, string> = new Map([
   ["schedules", "Runs that are started by the clock"],
   ["batch", "Frozen selections of runs, and what came of each"],
   ["effects", "What was tried outside, and what is known of it"],
+  ["notifications", "What webhooks are told of runs"],
   ["workers", "The workers of a namespace"],
 ]);
 
@@ -77,6 +79,7 @@ export const commands: readonly AnyCommand[] = [
     batchList,
     batchShow,
     auditCommand,
+    notificationsList,
     migrateCommand,
     gcCommand,
     completionOf(() => commands),

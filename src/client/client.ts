@@ -13,6 +13,8 @@ import type {
   RunStatus,
   RunSummary,
   SloReport,
+  Store,
+  UnreadableRun,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Saga, SagaEvents, SagaInput, SagaOutput } from "../saga/index.ts";
@@ -41,6 +43,7 @@ import {
   type RunMigration,
   refOf,
 } from "./migrate.ts";
+import { type Notifications, owedNotifications, readNotifications } from "./notifications.ts";
 import { type Overview, overviewOf } from "./overview.ts";
 import { type Paused, type PauseOptions, pausedNow, pauseQueue, pauseSaga, resumeQueue, resumeSaga } from "./paused.ts";
 import { type ExecuteOptions, executePlan, type Replayed } from "./replay.ts";
@@ -77,6 +80,12 @@ export interface PageQuery {
   readonly limit?: number;
 }
 
+export interface RunsQuery extends PageQuery {
+  readonly status?: RunStatus;
+  /** Only runs to which the saga's `attributes` gives these values: `{ customer: "ann", urgent: true }`. */
+  readonly attributes?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
 /** A parked run: why, what is known, and what may be done. */
 export interface ParkedRun extends Pick<RunSummary, "tenant" | "id" | "saga" | "version">, Review {}
 
@@ -108,8 +117,13 @@ export interface Client {
   readonly schedules: Schedules;
   /** The handle of a run, whether it exists or not; with `saga` it is typed. */
   run<S extends Saga = Saga>(id: string, options?: { readonly tenant?: string; readonly saga?: S }): RunOf<S>;
-  /** Runs by time of creation, in pages. Throws CURSOR_INVALID. */
-  list(query?: PageQuery & { readonly status?: RunStatus }): Promise<ListPage>;
+  /**
+   * Runs by time of creation, newest first, in pages. Where `attributes` are named, 1,000 runs are looked at for one page: it may be
+   * short, and goes on at its cursor.
+   *
+   * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID.
+   */
+  list(query?: RunsQuery): Promise<ListPage>;
   /** Runs that are parked for a person. */
   reviews(query?: PageQuery): Promise<{ readonly runs: readonly ParkedRun[]; readonly cursor: string | null }>;
   /** Everything that needs a person, of all tenants unless one is named: parked runs, runs that ask people, and runs that no living worker serves. */
@@ -178,9 +192,9 @@ export interface Client {
   /** Its runs go on within seconds; one that is not paused stays as it is. Throws INPUT_INVALID. */
   resumeSaga(saga: string, options: PauseOptions): Promise<void>;
   /** Workers of a named queue begin no call of it any more (BullMQ's own pause of `step-<name>`). Throws INPUT_INVALID. */
-  pauseQueue(queue: string): Promise<void>;
+  pauseQueue(queue: string, options: PauseOptions): Promise<void>;
   /** Throws INPUT_INVALID. */
-  resumeQueue(queue: string): Promise<void>;
+  resumeQueue(queue: string, options: PauseOptions): Promise<void>;
   /** What is paused: sagas, and named queues. */
   paused(): Promise<Paused>;
   /** The workers of this namespace and how each is, who supervises them, and what none of them can drive. */
@@ -207,8 +221,10 @@ export interface Client {
    * @throws RepriseError SAGA_UNKNOWN, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
   slo(query: SloQuery): Promise<SloReport>;
+  /** What webhooks are to be told of runs. */
+  readonly notifications: Notifications;
   /**
-   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, drains, deletions. Of each shard
+   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, changes of schedules, drains, deletions. Of each shard
    * the newest 10,000 are kept, also when their runs are gone.
    *
    * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
@@ -232,8 +248,10 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     return new ConnectedRun(connection, { tenant: started.tenant, id: started.id }, saga);
   }
 
-  async function list(query: PageQuery & { readonly status?: RunStatus } = {}) {
-    return (await connection.store()).list(checkedQuery(query));
+  async function list(query: RunsQuery = {}): Promise<ListPage> {
+    const checked = checkedQuery(query);
+    const store = await connection.store();
+    return query.attributes === undefined ? await store.list(checked) : await pageOf(store, checked);
   }
 
   return {
@@ -282,13 +300,17 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     migrateAll: (given) => migrateAll(connection, given),
     pauseSaga: (saga, given) => pauseSaga(connection, saga, given),
     resumeSaga: (saga, given) => resumeSaga(connection, saga, given),
-    pauseQueue: (queue) => pauseQueue(connection, queue),
-    resumeQueue: (queue) => resumeQueue(connection, queue),
+    pauseQueue: (queue, given) => pauseQueue(connection, queue, given),
+    resumeQueue: (queue, given) => resumeQueue(connection, queue, given),
     paused: () => pausedNow(connection),
     overview: (tenant = defaultTenant) => overviewOf(connection, checkedId(tenant, "the tenant")),
     workers: () => workersNow(connection),
     drain: (worker, given) => drainWorker(connection, worker, given),
     gc: (given = {}) => gc(connection, given),
+    notifications: {
+      owed: ({ hook, limit } = {}) => owedNotifications(connection, { hook, limit: checkedLimit(limit) }),
+      read: (hook, { signal = new AbortController().signal } = {}) => readNotifications(connection, hook, signal),
+    },
     audit: (query = {}) => audit(connection, { ...query, limit: checkedLimit(query.limit) }),
     note: async (act) => (await connection.store()).note(act),
     slo: (query) => sloOfSaga(connection, query),
@@ -302,7 +324,24 @@ function parkedOf({ tenant, id, saga, version, review }: RunSummary): readonly P
   return review === null ? [] : [{ tenant, id, saga, version, ...review }];
 }
 
-function checkedQuery(query: PageQuery & { readonly status?: RunStatus }): ListQuery {
+/** One page of the runs that a filter takes, out of as many pages of the store as it needs. Never reads past what it shows. */
+async function pageOf(store: Pick<Store, "list">, query: ListQuery): Promise<ListPage> {
+  const runs: RunSummary[] = [];
+  const unreadable: UnreadableRun[] = [];
+  let next = query;
+  for (let looked = 0; ; ) {
+    const limit = Math.min(query.limit - runs.length, maxPage - looked);
+    const page = await store.list({ ...next, limit });
+    runs.push(...page.runs);
+    unreadable.push(...page.unreadable);
+    looked += limit;
+    const { cursor } = page;
+    if (cursor === null || runs.length >= query.limit || looked >= maxPage) return { runs, unreadable, cursor };
+    next = { ...query, cursor };
+  }
+}
+
+function checkedQuery(query: RunsQuery): ListQuery {
   const { tenant = defaultTenant } = query;
   return { ...query, tenant: checkedId(tenant, "the tenant"), limit: checkedLimit(query.limit) };
 }

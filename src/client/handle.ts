@@ -27,7 +27,7 @@ import { type PendingApproval, pendingIn } from "./approvals.ts";
 import { type BundleOptions, bundle } from "./bundle.ts";
 import type { RunBundle } from "./bundle-shape.ts";
 import { type Cancelled, type CancelOptions, cancel } from "./cancel.ts";
-import { checkedDuration, checkedId, checkedJson, invalid } from "./checks.ts";
+import { checkedDuration, checkedId, checkedJson, checkedReason, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
@@ -56,6 +56,8 @@ export interface SignalOptions {
   readonly id?: string;
   /** Who sends it; `client` unless given. */
   readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
 }
 
 /** A run: what it is, what comes of it, and what can be asked of it. */
@@ -259,7 +261,8 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
     const id = checkedId(options.id ?? this.#connection.ports.ids.next(), "the event id");
     const checked = await this.#checkedPayload(event, payload);
     const slot = `event:${id}`;
-    const body = { type: "event", event, payload: checked } as const;
+    const reason = options.reason === undefined ? {} : { reason: checkedReason(options.reason) };
+    const body = { type: "event", event, payload: checked, ...reason } as const;
     const request = { run: this.#ref, slot, commandId: slot, by: options.by ?? unnamed, body };
     return async () => ((await sendRequest(this.#connection, request)).answer === "OK" ? "accepted" : "duplicate");
   }

@@ -15,7 +15,7 @@ export {
   type CheckReport,
   checkRuns,
 } from "./check.ts";
-export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf } from "./client.ts";
+export { type Client, connectedClient, type PageQuery, type ParkedRun, type RunOf, type RunsQuery } from "./client.ts";
 export type { ApprovalRef, Decided, DecideOptions, DecisionWord } from "./decide.ts";
 export { ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
 export type { ResultOptions, RunHandle, SignalOptions } from "./handle.ts";
@@ -23,6 +23,7 @@ export type { RunDifference, StandAt } from "./history.ts";
 export type { InboxItem, InboxPage, InboxQuery } from "./inbox.ts";
 export { masked } from "./mask.ts";
 export type { MigrateAllOptions, MigrateOptions, MigrateReport, RunMigration } from "./migrate.ts";
+export type { Notification, Notifications, OwedNotification, OwedNotifications, OwedQuery } from "./notifications.ts";
 export type { Operator, Resolution, VerbOptions } from "./operator.ts";
 export type { Overview, StatusCounts, Waiting } from "./overview.ts";
 export type { Paused, PauseOptions } from "./paused.ts";

@@ -39,7 +39,7 @@ export async function pauseSaga(
 ): Promise<PausedSaga> {
   const { name: saga } = connection.newest(name);
   const paused = await (await connection.store()).pauseSaga({ saga, by, reason: checkedReason(reason) });
-  await noteOf(connection, "pause_saga", saga, { by, reason });
+  await noteOf(connection, "pause_saga", `saga ${saga}`, { by, reason });
   connection.ports.facts.emit({ fact: "saga_paused", saga, by, reason });
   return paused;
 }
@@ -49,22 +49,26 @@ export async function resumeSaga(connection: Connection, saga: string, { by, rea
   checkedReason(reason);
   const was = await (await connection.store()).resumeSaga(saga);
   if (was === null) return;
-  await noteOf(connection, "resume_saga", saga, { by, reason });
+  await noteOf(connection, "resume_saga", `saga ${saga}`, { by, reason });
   connection.ports.facts.emit({ fact: "saga_resumed", saga, by, reason });
 }
 
-async function noteOf(connection: Connection, act: string, saga: string, { by, reason }: PauseOptions): Promise<void> {
-  await (await connection.store()).note({ act, by, reason, run: null, about: `saga ${saga}` });
+async function noteOf(connection: Connection, act: string, about: string, { by, reason }: PauseOptions): Promise<void> {
+  await (await connection.store()).note({ act, by, reason, run: null, about });
 }
 
-/** Throws INPUT_INVALID for a queue that no saga here has. */
-export async function pauseQueue(connection: Connection, queue: string): Promise<void> {
+/** Throws INPUT_INVALID for a queue that no saga here has, and without a reason. */
+export async function pauseQueue(connection: Connection, queue: string, options: PauseOptions): Promise<void> {
+  checkedReason(options.reason);
   await connection.ports.wakeUps.pauseQueue(checkedQueue(connection, queue));
+  await noteOf(connection, "pause_queue", `queue ${queue}`, options);
 }
 
-/** Throws INPUT_INVALID for a queue that no saga here has. */
-export async function resumeQueue(connection: Connection, queue: string): Promise<void> {
+/** Throws INPUT_INVALID for a queue that no saga here has, and without a reason. */
+export async function resumeQueue(connection: Connection, queue: string, options: PauseOptions): Promise<void> {
+  checkedReason(options.reason);
   await connection.ports.wakeUps.resumeQueue(checkedQueue(connection, queue));
+  await noteOf(connection, "resume_queue", `queue ${queue}`, options);
 }
 
 export async function pausedNow(connection: Connection): Promise<Paused> {

@@ -13,6 +13,7 @@ import {
   scheduleOf,
   type Timing,
   timingProblem,
+  unnamed,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Duration, Json, Saga, SagaInput } from "../saga/index.ts";
@@ -51,6 +52,9 @@ export interface ScheduleOptions<S extends Saga = Saga> {
   readonly tenant?: string;
   /** Of its runs. */
   readonly priority?: number;
+  /** Who keeps it and why, for the audit (`client` unless given): a change of its definition is an act. */
+  readonly by?: string;
+  readonly reason?: string;
 }
 
 export interface ScheduleBy {
@@ -91,20 +95,22 @@ export interface Schedules {
 
 export function schedulesOf(connection: Connection): Schedules {
   async function put(options: ScheduleOptions): Promise<ScheduleView> {
+    if (options.reason !== undefined) checkedReason(options.reason);
     const wish = wishOf(connection, options, await connection.storeNow());
-    const schedule = await change(connection, wish.id, (before, now) => {
-      return before !== null && isSame(before, wish) ? before : scheduleOf(wish, before, now);
-    });
+    const schedule = await change(
+      connection,
+      wish.id,
+      (before, now) => {
+        return before !== null && isSame(before, wish) ? before : scheduleOf(wish, before, now);
+      },
+      done("put_schedule", wish.id, options),
+    );
     // It is there: whether it ticks is seen to by the workers, too.
     await tick(connection, schedule);
     return viewOf(schedule);
   }
 
-  async function patch(
-    id: string,
-    next: (before: Schedule, now: number) => Schedule,
-    act: Act | undefined,
-  ): Promise<ScheduleView> {
+  async function patch(id: string, next: (before: Schedule, now: number) => Schedule, act: Act): Promise<ScheduleView> {
     const schedule = await change(connection, id, (before, now) => next(existing(id, before), now), act);
     await tick(connection, schedule);
     return viewOf(schedule);
@@ -135,7 +141,8 @@ export function schedulesOf(connection: Connection): Schedules {
       const newest = connection.newest(saga);
       await startOne(connection, newest, { ...run, input, priority });
       const act = done("run_schedule_now", id, by);
-      if (act !== undefined) await (await connection.store()).note({ ...act, run });
+      // As with any start of a run: where nobody is named it is traffic.
+      if (by.by !== undefined) await (await connection.store()).note({ ...act, run });
       return new ConnectedRun(connection, run, newest);
     },
     remove: async (id, by) => {
@@ -158,7 +165,7 @@ async function change(
   connection: Connection,
   id: string,
   next: (before: Schedule | null, now: number) => Schedule,
-  act?: Act,
+  act: Act,
 ): Promise<Schedule> {
   const store = await connection.store();
   for (let tries = 0; tries < maxTries; tries += 1) {
@@ -173,9 +180,9 @@ async function change(
   throw busy(id);
 }
 
-/** What the audit is told; nothing where nobody is named. */
-function done(act: string, id: string, { by, reason }: Partial<ScheduleBy> = {}): Act | undefined {
-  return by === undefined ? undefined : { act, by, reason: reason ?? null, run: null, about: `schedule ${id}` };
+/** What the audit is told. */
+function done(act: string, id: string, { by = unnamed, reason }: Partial<ScheduleBy> = {}): Act {
+  return { act, by, reason: reason ?? null, run: null, about: `schedule ${id}` };
 }
 
 async function tick(connection: Connection, schedule: Schedule): Promise<void> {

@@ -35,6 +35,8 @@ export interface BatchOptions {
   readonly limit?: number;
   /** Until when it may be executed; a day from now unless given. */
   readonly expiresIn?: Duration;
+  /** Told after each plan how many of how many are made. */
+  readonly onProgress?: (done: number, runs: number) => void;
 }
 
 /** One run of a batch, and what is planned for it. */
@@ -74,6 +76,7 @@ export async function replayMany(connection: Connection, options: BatchOptions):
   for (const run of runs) {
     const made = await planRun(connection, run, { mode }, expiresAt);
     items.push(itemOf(made));
+    options.onProgress?.(items.length, runs.length);
   }
   const batch: Batch = { id: connection.ports.ids.next(), mode, filter, items, unreadable, at, expiresAt };
   await keep(connection, batch.id, batch, expiresAt, true);

@@ -9,12 +9,14 @@ export interface Commit {
   /** The same commit sent again is answered `DUP`. */
   readonly commitId: string;
   readonly run: RunRef;
-  /** The revision it was decided on; the new record has this + 1. */
+  /** The revision it was decided on; the new record has the next one, after those of `lost`. */
   readonly expects: number;
   readonly record: RunRecord;
   /** Rows that changed or are new, by seq ascending; new ones follow the ledger without a gap. */
   readonly rows: readonly Row[];
   readonly log: LogEntry;
+  /** Entries before it in place of those that the store has forgotten: no revision is given twice (`change/rollback.ts`). */
+  readonly lost: readonly LogEntry[];
   /** Inbox slots consumed: the entry goes, the slot stays taken. */
   readonly consumed: readonly string[];
   /** Highest inbox position that was looked at; the answer carries what is newer. */

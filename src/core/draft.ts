@@ -7,7 +7,7 @@ import type { CallOrder, ClaimOrder, DecideInput, Offer, PublishOrder, TurnOrder
 import type { MachineState, MachineView } from "./machine/port.ts";
 import type { PermitState } from "./ports.ts";
 import { callOf, isAwaited, rowIsOpen, type Side } from "./rows.ts";
-import type { Call, InboxEntry, Row, Run, RunRecord, Taken, Undo } from "./run/index.ts";
+import type { Call, InboxEntry, LogEntry, Row, Run, RunRecord, Taken, Undo } from "./run/index.ts";
 
 export type { Side } from "./rows.ts";
 
@@ -22,6 +22,10 @@ export interface Place {
 export interface Draft {
   readonly before: Run;
   readonly input: DecideInput;
+  /** The revision that this decision writes. */
+  revision: number;
+  /** Entries written before its own, in place of those that the store has forgotten. */
+  lost: readonly LogEntry[];
   readonly record: Mutable<RunRecord>;
   readonly rows: Row[];
   /** Seqs of the rows that owe something now, ascending. Replaced, never changed, so it may be walked meanwhile. */
@@ -63,6 +67,8 @@ export function draftOf(run: Run, input: DecideInput): Draft {
   return {
     before: run,
     input,
+    revision: run.record.revision + 1,
+    lost: [],
     record: { ...run.record },
     rows: run.rows.slice(),
     open: run.record.open,

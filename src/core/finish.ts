@@ -42,10 +42,9 @@ export function finish(draft: Draft): Decision {
 }
 
 function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
-  const { before, input } = draft;
-  const revision = before.record.revision + 1;
+  const { before, input, revision } = draft;
   keepLogShort(draft);
-  const log = logOf(draft, revision);
+  const log = logOf(draft);
   const record: RunRecord = Object.assign(draft.record, { revision, logDigest: log.digest });
   const keepUntil = keepUntilOf(draft);
   return {
@@ -55,6 +54,7 @@ function commitOf(draft: Draft, due: number | null, release: boolean): Commit {
     record,
     rows: changedRows(draft),
     log,
+    lost: draft.lost,
     consumed: draft.consumed,
     seen: record.seen,
     ...withExpiry(memberships(before.record, record), draft, keepUntil),
@@ -87,7 +87,7 @@ function memberships(before: RunRecord, after: RunRecord): Pick<Commit, "leave" 
   };
 }
 
-function logOf({ before, input, record, taken }: Draft, revision: number): LogEntry {
+function logOf({ before, input, record, taken, revision }: Draft): LogEntry {
   const { status: to, snapshot } = record;
   return {
     revision,

@@ -71,7 +71,7 @@ export {
 } from "./telling/acts.ts";
 export type { LastAct, StoppedAt } from "./telling/answers.ts";
 export type { Attempt, Known } from "./telling/attempts.ts";
-export { afterAnswer, freshCourse, nextNotices } from "./telling/courier.ts";
+export { afterAnswer, againAfterMs, freshCourse, type Hearing, nextNotices, type UnderWay } from "./telling/courier.ts";
 export { type Explanation, explain } from "./telling/explain.ts";
 export * from "./telling/notices.ts";
 export {

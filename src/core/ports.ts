@@ -176,12 +176,16 @@ export interface OwnerRef {
   /** Server the pulse is open on, and its client id there; `null` where there is no pulse. */
   readonly serverId: string | null;
   readonly pulse: string | null;
+  /** The `world` that it has compared with everything it remembers; `null`: none yet. */
+  readonly compared: string | null;
 }
 
 export interface ListQuery {
   readonly tenant?: string;
   readonly status?: RunStatus;
   readonly saga?: string;
+  /** Only runs whose attributes have these values; a page looks at `limit` runs, and is short where others are among them. */
+  readonly attributes?: RunRecord["attributes"];
   readonly cursor?: string;
   readonly limit: number;
 }
@@ -335,6 +339,13 @@ export interface Store extends ActShelf, Heartbeats, IntentRegistry, NoticeBox, 
   /** Says which suspect run this owner is driving now; `null`: none. */
   suspect(owner: string, run: RunRef | null): Promise<void>;
   goodbye(owner: string): Promise<void>;
+  /** All that are registered. */
+  owners(): Promise<readonly OwnerRef[]>;
+  /**
+   * Names the processes in which the data is, as the connection by which commits are acknowledged sees them: after a restart or
+   * a fail-over it is another name, and what is under it may be older than what was acknowledged.
+   */
+  world(): Promise<string>;
   /** Every other owner whose pulse is missing on the server (empty where that cannot be asked). */
   lostOwners(): Promise<readonly OwnerRef[]>;
   /** Ends the leases of a dead owner, 100 a call, unless it registered again meanwhile; `more` says to call again. */

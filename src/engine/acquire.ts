@@ -100,8 +100,7 @@ export class Acquirer {
     if (machine === null || missing.some(isElsewhere)) return await this.#giveBackUnserved(lease, won, missing);
     this.#handBacks.delete(runKey(lease.run));
     if (remembered === null && context.isPaused(won.record.saga)) return await this.#shelve(lease, won.record.saga);
-    const leftFor = remembered === null ? context.leftFor(won.record) : 0;
-    if (leftFor > 0) return await this.#giveBack(lease, won.now + leftFor);
+    if (remembered === null && !context.isOpen()) return await this.#giveBack(lease, won.now + handBackMs.first);
     const { record, rows, inbox, takenFrom, permits } = won;
     context.facts.emit({ fact: "acquired", run: lease.run, record, now: won.now, takenFrom });
     const acquired = {

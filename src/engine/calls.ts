@@ -107,7 +107,7 @@ export class Calls {
 
   async #disown({ commit, calls }: Decision): Promise<void> {
     if (commit === null) return;
-    const revision = commit.expects + 1;
+    const { revision } = commit.log;
     const { store } = this.#context;
     const read = await untilAnswered(this.#context, "disown", () => store.log(commit.run, revision, revision));
     const entry = read?.answer[0];

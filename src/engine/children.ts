@@ -121,7 +121,7 @@ async function find(context: EngineContext, call: ChildCall, isVoid: boolean): P
   let found = await store.read(run);
   if (found === null && call.row.child !== null) {
     // It is kept as long as its parent is: the store has forgotten it.
-    if (context.leftFor(call.parent) > 0) return { is: "unreached", why: `the store may have forgotten run ${run.id}` };
+    if (!context.isOpen()) return { is: "unreached", why: `the store may have forgotten run ${run.id}` };
     if (!(await start(context, call, isVoid))) return foreign(call);
     found = await store.read(run);
   }

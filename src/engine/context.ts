@@ -59,8 +59,8 @@ export interface EngineContext extends EnginePorts {
   moved(before: RunRecord, commit: Commit, run: Run): void;
   /** A commit of the run was refused. */
   refused(run: RunRef): void;
-  /** For how many ms the run is left to those who may remember more of it; 0: it may be driven. */
-  leftFor(record: RunRecord): number;
+  /** May runs be driven of which this process remembers nothing more, or is that left to others for now (`worlds.ts`)? */
+  isOpen(): boolean;
   /** What this process remembers of the run, where the store that answered has forgotten it. */
   forgottenBy(stored: RunRecord): Remembered | null;
   /** Nobody is to drive runs of this saga for the time being. */

@@ -49,6 +49,8 @@ export class Memory {
   #comparing: Promise<void> | null = null;
   /** A connection was opened since the comparison under way began. */
   #isAsked = false;
+  /** Runs that are being put right. */
+  readonly #wrong = new Map<string, Promise<void>>();
 
   constructor(context: EngineContext, advance: (run: RunRef) => Promise<void>, giveUp: (run: RunRef) => Promise<void>) {
     this.#context = context;
@@ -108,6 +110,11 @@ export class Memory {
     return this.#comparing;
   }
 
+  /** Resolves when nothing that was found forgotten is left to be put right. */
+  async allRight(): Promise<void> {
+    while (this.#wrong.size > 0) await Promise.race(this.#wrong.values());
+  }
+
   async #compareWhileAsked(): Promise<void> {
     while (this.#isAsked) {
       this.#isAsked = false;
@@ -130,7 +137,7 @@ export class Memory {
         const [entry] = await store.log(ref, revision, revision);
         if (entry === undefined && (await this.#isTrimmed(mark))) return;
         if (entry?.digest !== digest && (await this.#isPurged(mark))) return;
-        if (entry?.digest !== digest) this.#context.background(this.#putRight(mark));
+        if (entry?.digest !== digest) this.#look(mark);
         return;
       } catch (error) {
         trouble(this.#context, "memory", error);
@@ -156,6 +163,14 @@ export class Memory {
       this.#forget(key);
     }
     return isGone;
+  }
+
+  #look(mark: Mark): void {
+    const key = runKey(mark.ref);
+    if (this.#wrong.has(key)) return;
+    const right = this.#putRight(mark).finally(() => this.#wrong.delete(key));
+    this.#wrong.set(key, right);
+    this.#context.background(right);
   }
 
   /** Until a commit of this process has taken the place of the one that was forgotten. */

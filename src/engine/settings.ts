@@ -1,4 +1,4 @@
-import type { DecideSettings } from "../core/index.ts";
+import { type DecideSettings, maxNoticesKept } from "../core/index.ts";
 
 /** Bounds and waits of the engine, all in ms unless the name says otherwise (design section 5, Defaults). */
 export interface EngineSettings extends DecideSettings {
@@ -32,5 +32,11 @@ export const handBackMs = { first: 1_000, most: 30_000 } as const;
 export const suspectWaitMs = 2_000;
 /** Pauses between two sendings of one request that was not answered. */
 export const resendMs = { first: 50, most: 1_000 } as const;
-/** What is owed to a hook: how often it is looked for, how much of a shard is taken, how long nobody else takes, how much is kept. */
-export const couriers = { pollMs: 500, limit: 500, leaseMs: 10_000, marginMs: 2_000, most: 100_000 } as const;
+/** What is owed to a hook: how often it is looked for, of how many runs of a shard, how long nobody else takes, how much is kept. */
+export const couriers = {
+  ...{ pollMs: 500, limit: 250, leaseMs: 10_000, marginMs: 2_000, most: maxNoticesKept },
+  /** How often what nobody reads is held to the most. */
+  trimMs: 10_000,
+  /** Kept of what a receiver said when it did not take a notice. */
+  maxWhyChars: 200,
+} as const;

@@ -22,6 +22,11 @@ export class StoreTime {
     this.#at = this.#clock.monotonicMs();
   }
 
+  /** Another answer, perhaps of another server, was later: what follows from it is no earlier. (Too early is told by a `CLOCK`.) */
+  heardBeside(now: number): void {
+    if (now > this.now()) this.heard(now);
+  }
+
   now(): number {
     return Math.floor(this.#heard + this.#clock.monotonicMs() - this.#at);
   }

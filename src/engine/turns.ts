@@ -18,6 +18,7 @@ import {
   turnOf,
 } from "../core/index.ts";
 import { type EngineContext, untilAnswered, wake } from "./context.ts";
+import type { StoreTime } from "./store-time.ts";
 
 type Learnt = Extract<DriverFact, { readonly type: "turn" | "turn_given" }>;
 
@@ -25,11 +26,13 @@ export class Turns {
   readonly #context: EngineContext;
   readonly #run: RunRef;
   readonly #learn: (fact: Learnt) => void;
+  readonly #time: StoreTime;
   readonly #flights = new Set<string>();
 
-  constructor(context: EngineContext, run: RunRef, learn: (fact: Learnt) => void) {
+  constructor(context: EngineContext, run: RunRef, time: StoreTime, learn: (fact: Learnt) => void) {
     this.#context = context;
     this.#run = run;
+    this.#time = time;
     this.#learn = learn;
   }
 
@@ -71,7 +74,10 @@ export class Turns {
 
   async #askOnce(command: AskTurnCommand): Promise<AskTurnAnswer | null> {
     const { store } = this.#context;
-    return (await untilAnswered(this.#context, "turn", () => store.askTurn(command)))?.answer ?? null;
+    const sent = await untilAnswered(this.#context, "turn", () => store.askTurn(command));
+    if (sent === null) return null;
+    this.#time.heardBeside(sent.answer.now);
+    return sent.answer;
   }
 
   /** `true`: one of them had ended, and its turn is given. */

@@ -15,6 +15,7 @@ import {
   maxRunsShown,
   type NoticeHook,
   type RunRef,
+  type StepJob,
   stuckMsOf,
   type Ticks,
   type WorkerHealth,
@@ -28,7 +29,6 @@ import { tellParent } from "./children.ts";
 import { type EngineContext, type EnginePorts, trouble, untilAnswered, within } from "./context.ts";
 import { Courier, type TellHook } from "./couriers.ts";
 import { DeadLetterDesk } from "./dead-letters.ts";
-import { Elders } from "./elders.ts";
 import { Heart, type OwnWords } from "./heart.ts";
 import { Leases } from "./lease.ts";
 import { Memory } from "./memory.ts";
@@ -42,6 +42,7 @@ import { StepRunner } from "./steps.ts";
 import { checkDurability, drivenStructures, registerAll, servedSagas } from "./structures.ts";
 import { Suspects } from "./suspects.ts";
 import type { Vitals } from "./vitals.ts";
+import { Worlds } from "./worlds.ts";
 
 export interface WorkerParts {
   readonly ports: EnginePorts;
@@ -117,7 +118,7 @@ class EngineWorker implements Worker {
   readonly #reconciler: Reconciler;
   readonly #acquirer: Acquirer;
   readonly #memory: Memory;
-  readonly #elders: Elders;
+  readonly #worlds: Worlds;
   readonly #paused: PausedSagas;
   readonly #retention: Retention;
   readonly #steps: StepRunner;
@@ -165,7 +166,6 @@ class EngineWorker implements Worker {
     this.#reconciler = new Reconciler(this.#context);
     const suspects = new Suspects(this.#context);
     this.#acquirer = new Acquirer({ context: this.#context, suspects, drivers: this.#drivers });
-    this.#elders = new Elders(this.#context);
     this.#paused = new PausedSagas(this.#context, (sagas) => {
       for (const driver of this.#drivers) if (sagas.has(driver.saga)) driver.stop();
     });
@@ -175,6 +175,11 @@ class EngineWorker implements Worker {
       (run) => this.#acquirer.advance(run, { evenEnded: true }),
       (run) => this.#giveUp(run),
     );
+    this.#worlds = new Worlds({
+      context: this.#context,
+      compare: () => this.#memory.compare().then(() => this.#memory.allRight()),
+      register: () => this.#register(),
+    });
     this.#steps = new StepRunner(
       this.#context,
       options.sagas.map((saga) => saga.spec),
@@ -207,11 +212,12 @@ class EngineWorker implements Worker {
     await store.open();
     this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
     await registerAll(store, sagas, this.#parts.ports.facts);
-    await store.hello({ owner: this.id, serverId: null, pulse: null }, this.#serves);
+    await this.#worlds.begin();
+    await this.#hello();
     if (this.#stopping) return;
     await this.#paused.start();
-    this.#forgetReconnects = store.onReconnect(() => this.#context.background(this.#memory.compare()));
-    this.#pulse = this.#parts.pulse?.((place) => this.#sayHello(place)) ?? null;
+    this.#forgetReconnects = store.onReconnect(() => this.#worlds.opened());
+    this.#pulse = this.#parts.pulse?.((place) => this.#beatsAt(place)) ?? null;
     this.#context.leases.start();
     this.#reconciler.start();
     this.#retention.start();
@@ -221,7 +227,7 @@ class EngineWorker implements Worker {
       queues,
       concurrency,
       onWake: (run) => this.#own(this.#wake(run)),
-      onStep: (job) => this.#own(this.#steps.perform(job)),
+      onStep: (job) => this.#own(this.#perform(job)),
     });
     await this.#consumer.start();
     if (this.#desk !== null) this.#context.background(this.#desk.start());
@@ -233,22 +239,30 @@ class EngineWorker implements Worker {
   }
 
   async #wake(run: RunRef): Promise<void> {
-    if (await this.#reconciler.whenTrusted()) await this.#acquirer.advance(run);
+    if ((await this.#reconciler.whenTrusted()) && (await this.#worlds.whenOpen())) await this.#acquirer.advance(run);
   }
 
-  /** A new connection, perhaps to another server: owners look first whether it knows what they know. */
-  #sayHello(place: PulsePlace): void {
-    this.#context.background(this.#elders.met(place.serverId));
-    this.#context.background(this.#memory.compare());
-    this.#place = place;
-    const hello = untilAnswered(this.#context, "hello", () => this.#register(place));
-    this.#context.background(hello.catch((error: unknown) => trouble(this.#context, "hello", error)));
+  /** A job may be of a call that was made in a world that the store has forgotten. */
+  async #perform(job: StepJob): Promise<void> {
+    if (await this.#worlds.whenOpen()) await this.#steps.perform(job);
   }
 
   /** Said until it is heard: to everybody else a pulse that nobody knows of is none, and its owner is dead. */
-  async #register(place: PulsePlace): Promise<void> {
-    if (place !== this.#place) return; // there is a newer pulse by now
-    await this.#parts.ports.store.hello({ owner: this.id, ...place }, this.#serves);
+  #beatsAt(place: PulsePlace): void {
+    this.#worlds.opened();
+    this.#place = place;
+    this.#context.background(this.#register());
+  }
+
+  async #register(): Promise<void> {
+    await untilAnswered(this.#context, "hello", () => this.#hello());
+  }
+
+  /** As it is now: one that is sent again says what has become of it meanwhile. */
+  async #hello(): Promise<void> {
+    const { serverId = null, pulse = null } = this.#place ?? {};
+    const { compared } = this.#worlds;
+    await this.#parts.ports.store.hello({ owner: this.id, serverId, pulse, compared }, this.#serves);
   }
 
   async #giveUp(run: RunRef): Promise<void> {
@@ -379,7 +393,7 @@ class EngineWorker implements Worker {
         if (commit.record.parent !== null) context.background(tellParent(context, before, commit.record));
       },
       refused: (run) => this.#memory.doubt(run),
-      leftFor: (record) => this.#elders.leftFor(record),
+      isOpen: () => this.#worlds.isOpen,
       forgottenBy: (stored) => this.#memory.forgottenBy(stored),
       isPaused: (saga) => this.#paused.has(saga),
       isStopping: () => this.#stopping,

@@ -1,11 +1,12 @@
 /** Refusals that both adapters word alike. */
-import { type AskTurnCommand, type Commit, idPattern, runKey } from "../core/index.ts";
+import { type AskTurnCommand, type Commit, idPattern, type LogEntry, runKey } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { maxEntriesWaiting, maxIntentOwnerChars, maxTurnLimit } from "./limits.ts";
 
-/** The record and the log entry of a commit are the revision after the one it expects. */
-export function assertNext({ run, expects, record, log }: Commit): void {
-  if (record.revision === expects + 1 && log.revision === expects + 1) return;
+/** The record and the log entry of a commit are the revision after the one it expects, and after what is lost between. */
+export function assertNext({ run, expects, record, log, lost }: Commit): void {
+  const next = expects + lost.length + 1;
+  if (record.revision === next && log.revision === next && lost.every(isAfter(expects))) return;
   throw new RepriseError(
     "RECORD_CORRUPT",
     `a commit of run ${runKey(run)} on revision ${expects} must write the next`,
@@ -13,6 +14,10 @@ export function assertNext({ run, expects, record, log }: Commit): void {
       details: { run: runKey(run), expects, record: record.revision, log: log.revision },
     },
   );
+}
+
+function isAfter(expects: number): (entry: LogEntry, at: number) => boolean {
+  return ({ revision }, at) => revision === expects + 1 + at;
 }
 
 /** New rows follow the ledger without a gap. */

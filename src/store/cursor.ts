@@ -43,7 +43,10 @@ export function listingsFor(query: ListQuery): readonly string[] {
 export function answers(record: RunRecord, query: ListQuery): boolean {
   return (
     (query.status === undefined || record.status === query.status) &&
-    (query.saga === undefined || record.saga === query.saga)
+    (query.saga === undefined || record.saga === query.saga) &&
+    Object.entries(query.attributes ?? {}).every(
+      ([key, value]) => JSON.stringify(record.attributes[key]) === JSON.stringify(value),
+    )
   );
 }
 

@@ -34,7 +34,8 @@ const ofShard = [
   ],
 ];
 const named = [
-  ...["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run", "notices", "teller"],
+  ...["due", "late", "held", "shelf", "heartbeat", "drain", "intent", "turn", "plan", "by", "run"],
+  ...["box", "boxed", "telling", "tried", "teller"],
 ];
 const runParts = ["rec", "ledger", "log", "inbox", "slots", "permit"];
 

@@ -125,7 +125,7 @@ export interface ShardKeys {
   readonly gone: string;
   /** Sagas of which runs were put on the shelf. */
   readonly shelves: string;
-  /** Whoever was ever to be told of runs, and how much of it was lost. What is owed to one is in `notices:<hook>`. */
+  /** Whoever was ever to be told of runs, and how much of it was lost. What is owed to one: {@link boxKeys}. */
   readonly hooks: string;
   readonly barrier: string;
   /** What people have done. */
@@ -157,7 +157,13 @@ export function shardKeys(namespace: string, shard: number): ShardKeys {
   };
 }
 
-/** Where what is owed to a hook lies. */
-export function boxKey({ prefix }: Pick<ShardKeys, "prefix">, hook: string): string {
-  return `${prefix}notices:${hook}`;
+/** Where what is owed to a hook lies (`lua/shared.notices.lua`), and who takes it. */
+export function boxKeys({ prefix }: Pick<ShardKeys, "prefix">, hook: string) {
+  return {
+    box: `${prefix}box:${hook}`,
+    runs: `${prefix}boxed:${hook}`,
+    turns: `${prefix}telling:${hook}`,
+    tried: `${prefix}tried:${hook}`,
+    taker: `${prefix}teller:${hook}`,
+  };
 }

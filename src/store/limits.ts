@@ -50,6 +50,9 @@ export const maxTurnLimit = 1_000;
 /** Leases that one `expire` ends in one shard. */
 export const maxLeasesExpired = 100;
 
+/** Notices past the most that are kept which one `take_notices` drops in one shard. */
+export const maxNoticesLost = 1_000;
+
 /** A run that was to be deleted and could not be is looked at again after this. */
 export const purgeAgainMs = 3_600_000;
 

@@ -20,11 +20,13 @@ import {
   type ListPage,
   type ListQuery,
   type MoveListener,
+  type OwedRun,
   type OwnerRef,
   openListing,
   type PausedSaga,
   type PermitCommand,
   type PublishIntentCommand,
+  type PutOffCommand,
   type PutPlanCommand,
   type PutScheduleCommand,
   type RegisteredSaga,
@@ -61,7 +63,7 @@ import { permit, renewPermit, send } from "./memory/inbox.ts";
 import { claimIntent, publishIntent } from "./memory/intents.ts";
 import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
-import { dropNotices, owedIn, takeNotices } from "./memory/notices.ts";
+import { owedIn, owedRunsIn, putOffNotice, strikeNotice, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
 import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
@@ -71,7 +73,7 @@ import { listShared, serving } from "./memory/shared.ts";
 import { shelve, unshelve } from "./memory/shelf.ts";
 import { sweep } from "./memory/sweep.ts";
 import { askTurn, giveTurn, type Lines } from "./memory/turns.ts";
-import { sumOwed } from "./owed.ts";
+import { longestOwedFirst, sumOwed } from "./owed.ts";
 
 export interface MemoryStoreOptions {
   /** Where time comes from; the process's monotonic clock unless given. */
@@ -304,8 +306,17 @@ class MemoryStore implements Store {
     return takeNotices(shard.notices, command, this.#time(shard));
   }
 
-  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
-    dropNotices(this.#shard(shard).notices, hook, texts);
+  async strikeNotice(shard: number, hook: string, first: Pick<OwedRun, "run" | "text">) {
+    return strikeNotice(this.#shard(shard).notices, hook, first);
+  }
+
+  async putOffNotice(command: PutOffCommand): Promise<void> {
+    const shard = this.#shard(command.shard);
+    putOffNotice(shard.notices, command, this.#time(shard));
+  }
+
+  async owedRuns(hook: string, limit: number) {
+    return longestOwedFirst(this.#shards.flatMap(({ notices }) => owedRunsIn(notices, hook, limit))).slice(0, limit);
   }
 
   async noticesOwed() {
@@ -322,9 +333,19 @@ class MemoryStore implements Store {
     return counts.reduce((sum, { due, later }) => ({ due: sum.due + due, later: sum.later + later }));
   }
 
-  async hello({ owner, serverId, pulse }: OwnerRef, serves: readonly string[]): Promise<void> {
+  async hello({ owner, ...registration }: OwnerRef, serves: readonly string[]): Promise<void> {
     this.#serves.set(owner, serves);
-    for (const shard of this.#shards) shard.owners.set(owner, { serverId, pulse });
+    for (const shard of this.#shards) shard.owners.set(owner, registration);
+  }
+
+  async owners(): Promise<readonly OwnerRef[]> {
+    const all = new Map(this.#shards.flatMap((shard) => [...shard.owners]));
+    return [...all].map(([owner, registration]) => ({ owner, ...registration }));
+  }
+
+  /** It is never another one. */
+  async world() {
+    return "memory";
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {
@@ -342,10 +363,7 @@ class MemoryStore implements Store {
   async lostOwners(): Promise<readonly OwnerRef[]> {
     const { isAlive } = this.#options;
     if (isAlive === undefined) return [];
-    const owners = new Map(this.#shards.flatMap((shard) => [...shard.owners]));
-    return [...owners]
-      .filter(([, { pulse }]) => pulse !== null && !isAlive(pulse))
-      .map(([owner, registration]) => ({ owner, ...registration }));
+    return (await this.owners()).filter(({ pulse }) => pulse !== null && !isAlive(pulse));
   }
 
   async expire(owner: OwnerRef): Promise<{ expired: number; more: boolean }> {

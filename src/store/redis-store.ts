@@ -21,10 +21,12 @@ import type {
   LeaseRef,
   ListQuery,
   MoveListener,
+  OwedRun,
   OwnerRef,
   PausedSaga,
   PermitCommand,
   PublishIntentCommand,
+  PutOffCommand,
   PutPlanCommand,
   PutScheduleCommand,
   RegisteredSaga,
@@ -47,8 +49,8 @@ import { due, permit, renewPermit, send } from "./redis/inbox.ts";
 import { claimIntent, publishIntent } from "./redis/intents.ts";
 import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
-import { dropNotices, noticesOwed, takeNotices } from "./redis/notices.ts";
-import { expire, goodbye, hello, Pulses, suspect } from "./redis/owners.ts";
+import { noticesOwed, owedRuns, putOffNotice, strikeNotice, takeNotices } from "./redis/notices.ts";
+import { expire, goodbye, hello, owners, Pulses, suspect, world } from "./redis/owners.ts";
 import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
 import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
@@ -310,8 +312,16 @@ class RedisStore implements Store {
     return await takeNotices(this.#parts().wire, command);
   }
 
-  async dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void> {
-    await dropNotices(this.#parts().wire, shard, hook, texts);
+  async strikeNotice(shard: number, hook: string, first: Pick<OwedRun, "run" | "text">) {
+    return await strikeNotice(this.#parts().wire, shard, hook, first);
+  }
+
+  async putOffNotice(command: PutOffCommand): Promise<void> {
+    await putOffNotice(this.#parts().wire, command);
+  }
+
+  async owedRuns(hook: string, limit: number) {
+    return await owedRuns(this.#parts().wire, hook, limit);
   }
 
   async noticesOwed() {
@@ -323,6 +333,14 @@ class RedisStore implements Store {
     const { wire } = this.#parts();
     await hello(wire, owner);
     await sayServed(wire, this.#keys.serves, owner.owner, serves);
+  }
+
+  async owners() {
+    return await owners(this.#parts().wire);
+  }
+
+  async world() {
+    return await world(this.#parts().wire);
   }
 
   async suspect(owner: string, run: RunRef | null): Promise<void> {

@@ -13,6 +13,7 @@ import {
   maxEntriesWaiting,
   maxIntentListeners,
   maxLeasesExpired,
+  maxNoticesLost,
   maxPassedOver,
   maxSchedules,
   maxTurnsShown,
@@ -26,7 +27,7 @@ import {
 const parts = {
   create: ["due", "fair"],
   acquire: ["due", "lease"],
-  commit: ["due", "lease", "inbox", "output"],
+  commit: ["due", "lease", "inbox", "output", "notices"],
   renew: ["due", "lease"],
   release: ["due", "lease", "inbox"],
   set_aside: ["due", "lease"],
@@ -49,7 +50,9 @@ const parts = {
   take_plan: ["due", "plan", "audit"],
   note_result: ["due", "plan"],
   note_act: ["due", "audit"],
-  take_notices: [],
+  take_notices: ["due", "notices"],
+  strike_notice: ["due", "notices"],
+  put_off_notice: ["due", "notices"],
   expired: ["due"],
   purge: [],
   read: [],
@@ -68,6 +71,7 @@ export interface Script {
 export type Scripts = Readonly<Record<ScriptName, Script>>;
 
 const limits = Object.entries({
+  maxNoticesLost,
   firstFreshHandOut,
   wakeGraceMs,
   maxWakeGraceMs,

@@ -73,8 +73,8 @@ async function deliver(options: WebhookOptions, word: Word, signal: AbortSignal)
   }
 }
 
-function isFinal(status: number | null): boolean {
-  return status !== null && status < 500 && status !== 429;
+function isFinal(status: number | "late" | null): boolean {
+  return typeof status === "number" && status < 500 && status !== 429;
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

@@ -120,7 +120,10 @@ export const catalogue = {
     "What went wrong in the engine itself and was dealt with.",
     "it grows for minutes",
   ),
-  reprise_notifications_total: counter(["hook", "fate"], "Notifications that were sent: taken, refused, failed."),
+  reprise_notifications_total: counter(
+    ["hook", "fate"],
+    "Notifications that were sent: taken, refused, failed (not taken), away (nobody is there).",
+  ),
   reprise_notification_seconds: seconds(["hook"], "How long a hook took to answer."),
   reprise_notifications_owed: gauge(["hook"], "Notifications that a hook has not taken yet."),
   reprise_notification_age_seconds: gauge(

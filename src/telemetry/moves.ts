@@ -63,6 +63,7 @@ function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
     case "begun":
     case "resumed":
     case "restored":
+    case "forgotten":
     case "parked":
     case "unwinding":
     case "ended":

@@ -65,6 +65,8 @@ const housekeeping: ReadonlySet<string> = new Set(
     "now",
     "durability",
     "hello",
+    "owners",
+    "world",
     "goodbye",
     "renew",
     "due",

@@ -19,6 +19,8 @@ export interface SimulateOptions<S extends Saga> extends Pick<RigOptions, "world
   readonly outcomes?: Readonly<Record<string, readonly unknown[]>>;
   /** `run` unless given. */
   readonly id?: string;
+  /** Told after each commit of a run how many there were. */
+  readonly onCommit?: (commits: number) => void;
 }
 
 /** Who decides, where a test does not say. */

@@ -11,8 +11,8 @@ export interface PostTarget {
   readonly secret: string | null;
 }
 
-/** `null`: it was taken. `status`: what it answered; `null`: nothing. */
-export type PostAnswer = { readonly why: string; readonly status: number | null } | null;
+/** `null`: it was taken. `status`: what it answered; `late`: nothing in time; `null`: nothing, or it could not be reached. */
+export type PostAnswer = { readonly why: string; readonly status: number | "late" | null } | null;
 
 const answerWithinMs = 10_000;
 
@@ -26,7 +26,8 @@ export async function post(
   // Not AbortSignal.any with AbortSignal.timeout: what nobody else holds is collected as garbage, and never ends anything.
   const limit = new AbortController();
   const cut = (): void => limit.abort(signal.reason);
-  const timer = setTimeout(() => limit.abort(new Error(`it did not answer within ${withinMs} ms`)), withinMs);
+  const late = new Error(`it did not answer within ${withinMs} ms`);
+  const timer = setTimeout(() => limit.abort(late), withinMs);
   signal.addEventListener("abort", cut, { once: true });
   if (signal.aborted) cut();
   try {
@@ -40,11 +41,20 @@ export async function post(
     await response.body?.cancel();
     return response.ok ? null : { why: `it answered ${response.status}`, status: response.status };
   } catch (error) {
-    return { why: error instanceof Error ? error.message : String(error), status: null };
+    return { why: whyOf(error), status: error === late ? "late" : null };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", cut);
   }
+}
+
+/** Of a connection that never stood `fetch` says the reason in the cause. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  if (!(cause instanceof Error)) return message;
+  const code = "code" in cause ? String(cause.code) : "";
+  return [message, cause.message || code].join(": ");
 }
 
 function signed(secret: string | null, body: string): Readonly<Record<string, string>> {

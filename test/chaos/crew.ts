@@ -4,7 +4,6 @@
  *
  * Invariant: whoever ends a worker says so in the books before.
  */
-import type { Children } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import type { Plan } from "../support/fault-plan.ts";
 import { type Child, type Exit, spawnChild, waitFor } from "../support/processes.ts";
@@ -13,6 +12,7 @@ import type { Books } from "./books.ts";
 import { pass, type StorePair } from "./store-pair.ts";
 import type { WorkerOrders, WorkerReady, WorkerRequest } from "./words.ts";
 
+const workerFile = new URL("./worker.child.ts", import.meta.url);
 const bootWithinMs = 60_000;
 /** Who cannot reach the store is started again: on a busy machine more than once. */
 const fullWithinMs = 240_000;
@@ -39,7 +39,6 @@ export interface CrewOptions {
   readonly books: Books;
   readonly store: StorePair;
   readonly world: string;
-  readonly built: Children<"worker">;
   readonly allowForgetfulStore: boolean;
   /** What the wall clock of the next one is wrong by. */
   readonly nextSkewMs: () => number;
@@ -119,7 +118,7 @@ export class Crew {
   }
 
   async #man(place: Place): Promise<void> {
-    const { books, world, built, allowForgetfulStore, nextSkewMs } = this.#options;
+    const { books, world, allowForgetfulStore, nextSkewMs } = this.#options;
     this.#spawned += 1;
     const n = this.#spawned;
     const [hits, acked] = [`hits-${n}.jsonl`, `acked-${n}.jsonl`];
@@ -133,7 +132,7 @@ export class Crew {
       skewMs: nextSkewMs(),
     };
     const began = performance.now();
-    const child = await spawnChild(built.worker, withOrders(orders));
+    const child = await spawnChild(workerFile, withOrders(orders));
     void child.exit.then((exit) => this.#replace(place, child, exit));
     const isReady = (message: unknown): message is WorkerReady => Object.hasOwn(message as object, "ready");
     const ready = await child.nextMessage(isReady, bootWithinMs).catch(() => null);

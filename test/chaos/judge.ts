@@ -175,7 +175,7 @@ export function forgottenCommits(
 ): readonly Acked[] {
   return acked.filter(({ id, revision, digest }) => {
     const log = logs.get(id) ?? [];
-    return log[revision - 1]?.digest !== digest && !isRestored(log);
+    return log.find((entry) => entry.revision === revision)?.digest !== digest && !isRestored(log);
   });
 }
 

@@ -9,7 +9,6 @@ import { connectedClient } from "../../src/client/index.ts";
 import type { LogEntry } from "../../src/core/index.ts";
 import { systemClock, systemIds } from "../../src/engine/index.ts";
 import { Random } from "../simulation/random.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { faultConnections } from "../support/fault-connect.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
@@ -52,7 +51,7 @@ const restWithinMs = 120_000;
 const drainedWithinMs = 40_000;
 /** Of the workers, those whose wall clock is wrong, and by how much. */
 const skewed = { share: 0.15, ms: 600_000 } as const;
-const children = { worker: "test/chaos/worker.child.ts", world: "test/chaos/world.child.ts" };
+const worldFile = new URL("./world.child.ts", import.meta.url);
 
 export interface RoundOptions {
   readonly tell?: (line: string) => void;
@@ -73,9 +72,8 @@ export async function playRound(
   let keeps = keepsBooks;
   try {
     const books = new Books(directory);
-    const built = await builtChildren(children);
     const store = own(await StorePair.open(asked.fsync));
-    const world = own(await World.open(built.world, books));
+    const world = own(await World.open(books));
     const way = own(await startTcpProxy({ target: store.target }));
     const connections = own(
       faultConnections(way.url, namespace, settings.commandTimeoutMs, (line) => books.mishap("client", { note: line })),
@@ -89,7 +87,7 @@ export async function playRound(
     const skews = new Random(asked.seed + 2);
     const nextSkewMs = () => (skews.chance(skewed.share) ? skews.pick([-skewed.ms, skewed.ms]) : 0);
     const allowForgetfulStore = asked.fsync === "everysec";
-    const crew = own(await Crew.open({ books, store, world: world.url, built, allowForgetfulStore, nextSkewMs }, size));
+    const crew = own(await Crew.open({ books, store, world: world.url, allowForgetfulStore, nextSkewMs }, size));
     const jobs = jobsOf(asked.seed, asked.runs);
     const derived = derivedOf(plan, jobs);
     tell(JSON.stringify(derived));
@@ -229,9 +227,9 @@ class World {
     this.url = url;
   }
 
-  static async open(file: string, books: Books): Promise<World> {
+  static async open(books: Books): Promise<World> {
     const orders: WorldOrders = { file: books.file("world.jsonl") };
-    const child = await spawnChild(file, withOrders(orders));
+    const child = await spawnChild(worldFile, withOrders(orders));
     const isUp = (message: unknown): message is Extract<WorldReply, { url: string }> =>
       Object.hasOwn(message as object, "url");
     return new World(child, (await child.nextMessage(isUp, 60_000)).url);

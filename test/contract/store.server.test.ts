@@ -265,14 +265,14 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     const places: PulsePlace[] = [];
     const pulse = connections.pulse((place) => places.push(place));
     await expect.poll(() => places.length).toBe(1);
-    const before: OwnerRef = { owner: "w-1", ...(places[0] as PulsePlace) };
+    const before: OwnerRef = { owner: "w-1", ...(places[0] as PulsePlace), compared: null };
     await mine.hello(before, []);
     expect(await other.lostOwners()).toEqual([]);
     await server.restart();
     await expect.poll(() => places.length).toBe(2);
     await expect.poll(() => other.lostOwners().catch(() => "down")).toEqual([]);
     await expect.poll(() => other.lostOwners()).toEqual([before]);
-    await mine.hello({ owner: "w-1", ...(places[1] as PulsePlace) }, []);
+    await mine.hello({ owner: "w-1", ...(places[1] as PulsePlace), compared: null }, []);
     expect(await other.lostOwners()).toEqual([]);
     expect(await mine.lostOwners()).toEqual([]);
     pulse.close();

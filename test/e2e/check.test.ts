@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient, createWorker, type Saga } from "../../src/index.ts";
 import { owned, spawnProgram, waitFor } from "../support/processes.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
+import { shapeOf } from "../support/shape.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const { own, release } = owned();
@@ -142,6 +143,8 @@ describe("reprise check", () => {
     });
     const lines = jsonl.stdout.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line).kind)).toEqual([...Array(3).fill("CheckedRun"), "CheckReport"]);
+    expect(shapeOf(report)).toMatchSnapshot("CheckReport");
+    expect(shapeOf(JSON.parse(lines[0] ?? ""))).toMatchSnapshot("CheckedRun");
   });
 
   test("writes nothing, and asks Redis for nothing but to read", async () => {

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createClient, fileArtifacts } from "../../src/index.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { archive, effectsIn, type Place } from "./artifacts-saga.ts";
@@ -29,7 +28,7 @@ test("kill -9 during a call, its value lost meanwhile: parked, restored, and the
     REPRISE_ARTIFACTS: `file://${values}`,
     WORLD: world,
   };
-  const { program } = await builtChildren({ program: "test/fault/artifacts.child.ts" });
+  const program = new URL("./artifacts.child.ts", import.meta.url);
   const worker = async (): Promise<Child> => all.own(await spawnChild(program, { env: { ...place } }));
   const artifacts = fileArtifacts({ dir: values });
   const client = createClient({ redis: redis.url, namespace: "archive", sagas: [archive], artifacts });

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadScripts } from "../../src/store/scripts.ts";
 import { leaveEvidence } from "../support/evidence.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import type { RedisRequest } from "../support/tcp-link.ts";
@@ -80,7 +79,7 @@ class Service {
 const holdingOf = (reply: Reply) => ("holding" in reply ? reply.holding : null);
 const endOf = (reply: Reply) => ("answered" in reply ? reply.answered : "refused" in reply ? reply.refused : null);
 
-let script = "";
+const script = new URL("./idempotency.child.ts", import.meta.url);
 async function started(): Promise<Service> {
   const child = all.own(await spawnChild(script));
   await child.nextMessage((message): message is Reply => "ready" in (message as Reply));
@@ -94,12 +93,7 @@ function effects(key: string): readonly Effect[] {
 }
 
 beforeAll(async () => {
-  const [built, server] = await Promise.all([
-    builtChildren({ service: "test/fault/idempotency.child.ts" }),
-    startRedisServer(),
-  ]);
-  script = built.service;
-  redis = all.own(server);
+  redis = all.own(await startRedisServer());
   proxy = all.own(await startTcpProxy({ target: { host: redis.host, port: redis.port } }));
   file = join(directory, "world.jsonl");
   [service, other] = await Promise.all([started(), started()]);

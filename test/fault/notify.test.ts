@@ -9,7 +9,6 @@ import { afterEach, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { docPage } from "../support/doc-program.ts";
 import { leaveEvidence } from "../support/evidence.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -20,6 +19,7 @@ afterEach(release);
 
 const namespace = "notify";
 const secret = "of the test";
+const childFile = new URL("./notify.child.ts", import.meta.url);
 const isReady = (message: unknown): message is NotifySaid => Object.hasOwn(message as object, "ready");
 
 interface Heard {
@@ -71,11 +71,7 @@ async function stage(shards: string) {
   const { isSigned } = (await import(`${page.directory}/verify.ts`)) as {
     isSigned(secret: string, header: string, body: string): boolean;
   };
-  const [{ child: file }, redis] = await Promise.all([
-    builtChildren({ child: "test/fault/notify.child.ts" }),
-    startRedisServer(),
-  ]);
-  own(redis);
+  const redis = own(await startRedisServer());
   const hook = await receiver(isSigned);
   const deaf = await receiver(isSigned);
   deaf.answers(() => undefined);
@@ -84,7 +80,7 @@ async function stage(shards: string) {
   const options = { ...orders, env: { ...orders.env, REPRISE_SHARDS: shards } };
   const client = own(createClient({ redis: redis.url, namespace, sagas: told, shards: Number(shards) }));
   const boot = async () => {
-    const child = own(await spawnChild(file, options));
+    const child = own(await spawnChild(childFile, options));
     return { child, id: (await child.nextMessage(isReady, 60_000)).ready };
   };
   const raw = new Redis(redis.url);
@@ -127,7 +123,7 @@ test("P13 each end, wait and park is heard at least once, in order, signed, unde
 
   await hook.goAway();
   await start(10);
-  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:notices:shop")) > 5, { what: "a debt" });
+  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:box:shop")) > 5, { what: "a debt" });
   await hook.comeBack();
   await waitFor(async () => isHeard(10, 20), { what: "what was owed to be heard of", timeoutMs: 60_000 });
 
@@ -165,8 +161,8 @@ test("P13 each end, wait and park is heard at least once, in order, signed, unde
   expect(first).toHaveLength(120);
   expect(deaf.ids.length).toBeGreaterThan(0);
   expect(deaf.heard).toEqual([]);
-  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:notices:shop")) === 0, { what: "no debt" });
-  expect(await raw.zcard("{reprise:notify:0}:notices:deaf")).toBeGreaterThan(0);
+  await waitFor(async () => (await raw.zcard("{reprise:notify:0}:box:shop")) === 0, { what: "no debt" });
+  expect(await raw.zcard("{reprise:notify:0}:box:deaf")).toBeGreaterThan(0);
   const checks = ["120 events of 90 runs heard, in order, under one id each; another hook never answered"];
   leaveEvidence("P13", { killed: kills, effects: first.length, checks });
 }, 240_000);

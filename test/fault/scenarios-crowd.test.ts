@@ -154,7 +154,7 @@ async function oneProcessHolds({ redis }: Scene, { client, store, namespace }: P
   const { wakeUps, pulse, close } = everything.own(faultConnections(redis.url, namespace, 5_000));
   const beating = await new Promise<{ close(): void }>((resolve, reject) => {
     const opened = pulse((place) => {
-      store.hello({ owner, ...place }, []).then(() => resolve(opened), reject);
+      store.hello({ owner, ...place, compared: null }, []).then(() => resolve(opened), reject);
     });
   });
   const input = (id: string) => ({ id, tenant, input: { id, mischief: "none" as const } });

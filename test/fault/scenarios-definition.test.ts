@@ -14,6 +14,7 @@ let refusals: Refusals;
 beforeAll(async () => {
   const child = await spawnChild(new URL("scenarios-register.child.ts", import.meta.url), {
     env: { NODE_ENV: "production" },
+    asWritten: true,
   });
   refusals = await child.nextMessage((message): message is Refusals => typeof message === "object", 50_000);
   expect(await child.exit).toEqual({ code: 0, signal: null });

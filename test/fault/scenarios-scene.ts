@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeWorld, serveFakeWorld, type WorldEntry } from "../../src/testing/index.ts";
-import { builtChildren } from "../support/fault-build.ts";
+import { bundledProgram } from "../support/bundles.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { type Child, type Exit, owned, spawnChild } from "../support/processes.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
@@ -21,7 +21,7 @@ import type { Orders, Said, Serve } from "./scenarios-words.ts";
 /** Runs in the stated size only where that was asked for. */
 export const isFull = process.env["REPRISE_SIZE"] === "full";
 const bootMs = 60_000;
-const children = { worker: "test/fault/scenarios-worker.child.ts" };
+const childFile = "test/fault/scenarios-worker.child.ts";
 
 export interface SceneWorker {
   readonly child: Child;
@@ -65,7 +65,7 @@ export class Scene {
   static async open(): Promise<Scene> {
     const directory = await mkdtemp(join(tmpdir(), "reprise-scene-"));
     const file = join(directory, "world.jsonl");
-    const [{ worker: child }, redis] = await Promise.all([builtChildren(children), startRedisServer()]);
+    const [child, redis] = await Promise.all([bundledProgram(childFile), startRedisServer()]);
     const plays = new Map<string, Play>();
     const world = new FakeWorld({
       file,

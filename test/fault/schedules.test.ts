@@ -5,7 +5,6 @@ import { createClient } from "../../src/index.ts";
 import { lanePrefix, scheduleQueue, stepLane } from "../../src/queue/jobs.ts";
 import { redisConnections } from "../../src/redis/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -17,14 +16,11 @@ afterEach(release);
 const replicas = 4;
 const generations = process.env["REPRISE_SIZE"] === "full" ? 5 : 2;
 const namespace = "ticks";
+const childFile = new URL("./schedules.child.ts", import.meta.url);
 const isReady = (message: unknown): message is TickSaid => Object.hasOwn(message as object, "ready");
 
 test(`R022 four replicas killed ${replicas * generations} times, each puts the schedule at boot: one job waits, one run a second`, async () => {
-  const [{ child: file }, redis] = await Promise.all([
-    builtChildren({ child: "test/fault/schedules.child.ts" }),
-    startRedisServer(),
-  ]);
-  own(redis);
+  const redis = own(await startRedisServer());
   const orders = withOrders({ redis: redis.url, namespace });
   const client = own(createClient({ redis: redis.url, namespace, sagas: [sweeping] }));
   const connections = own(redisConnections({ url: redis.url }));
@@ -38,7 +34,7 @@ test(`R022 four replicas killed ${replicas * generations} times, each puts the s
     most.pending = Math.max(most.pending, waiting + delayed + prioritized);
   };
   const boot = async (): Promise<Child> => {
-    const child = own(await spawnChild(file, orders));
+    const child = own(await spawnChild(childFile, orders));
     await child.nextMessage(isReady, 60_000);
     await look();
     return child;

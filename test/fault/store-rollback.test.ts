@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { leaveEvidence } from "../support/evidence.ts";
 import { toldOf } from "../support/fault-crash.ts";
 import { tenant } from "../support/fault-plan.ts";
+import type { FaultWorker } from "../support/fault-processes.ts";
 import type { Room } from "../support/fault-room.ts";
 import { done, type SagaName, undone } from "../support/fault-sagas.ts";
 import { Stage } from "../support/fault-stage.ts";
@@ -24,6 +25,7 @@ afterAll(() => stage.close());
 interface Remembered {
   readonly room: Room;
   readonly files: RedisFiles;
+  readonly workers: readonly FaultWorker[];
 }
 
 /** Two workers; the files are copied while the call of `copiedAt` is under way, or before the run is started. */
@@ -33,7 +35,7 @@ async function begun(name: string, copiedAt: string | null, saga: SagaName = "wh
   if (copiedAt === null) {
     const files = await stage.redis.copyFiles();
     await room.start(saga);
-    return { room, files };
+    return { room, files, workers: [first, second] };
   }
   const operationId = room.operationOf(copiedAt);
   stage.world.fault({ service: copiedAt, operationId, kind: "apply-then-hang" });
@@ -41,7 +43,7 @@ async function begun(name: string, copiedAt: string | null, saga: SagaName = "wh
   const held = await stage.world.nextHeld({ service: copiedAt, operationId });
   const files = await stage.redis.copyFiles();
   held.release();
-  return { room, files };
+  return { room, files, workers: [first, second] };
 }
 
 async function parked(room: Room): Promise<void> {
@@ -118,21 +120,33 @@ test("I12 a run that was undone after it had ended, and the undoing is forgotten
 
 test("I12 a run the store knows nothing of any more: it is there again, and starting it again does not start another", async () => {
   const { room, files } = await begun("vanished", null);
-  expect((await room.rest()).status).toBe("completed");
+  const { revision, status } = await room.rest();
+  expect(status).toBe("completed");
   await stage.redis.rollBack(files);
   const back = await waitFor(async () => (await room.store.read({ tenant, id: "r1" }).catch(() => null)) ?? false, {
     what: "the run to be there again",
     timeoutMs: 30_000,
     everyMs: 50,
   });
-  expect(back).toMatchObject({ status: "completed", revision: 1 });
+  expect(back).toMatchObject({ status: "completed", revision: revision + 1 });
   await room.start("whole");
   expect((await room.rest()).status).toBe("completed");
   await expectSeen(room, done, "known again", "each effect once");
-  expect((await room.log()).flatMap(({ taken }) => taken)).toContainEqual({
-    what: "restored",
-    note: expect.any(String),
-  });
+  expect((await room.log()).flatMap(({ taken }) => taken)).toContainEqual(
+    expect.objectContaining({ what: "restored", note: `revision ${revision}` }),
+  );
+});
+
+test("I12 a run that its client starts again before anybody has said that it was there: no effect comes twice", async () => {
+  const { room, files, workers } = await begun("again", null);
+  expect((await room.rest()).status).toBe("completed");
+  for (const { child } of workers) child.freeze();
+  await stage.redis.rollBack(files);
+  await waitFor(() => room.start("whole").catch(() => false), { what: "the run to be started again", everyMs: 20 });
+  for (const { child } of workers) child.thaw();
+  await parked(room);
+  await goOn(room);
+  await expectSeen(room, done, "started again", "known again", "each effect once");
 });
 
 test("I12 a run in the middle that the store knows nothing of any more: parked, and each effect is there once", async () => {

@@ -5,7 +5,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type AdminAddress, type Alert, createSupervisor } from "../../src/index.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -14,6 +13,7 @@ import type { NotifySaid } from "./notify-words.ts";
 const { own, release } = owned();
 afterEach(release);
 
+const childFile = new URL("./notify.child.ts", import.meta.url);
 const namespace = "watched";
 const secret = "of the test";
 const isReady = (message: unknown): message is NotifySaid => Object.hasOwn(message as object, "ready");
@@ -37,14 +37,10 @@ async function receiver() {
 }
 
 test("of two supervisors one tells that a worker was killed, once, and that another has come, once", async () => {
-  const [{ child: file }, redis, hook] = await Promise.all([
-    builtChildren({ child: "test/fault/notify.child.ts" }),
-    startRedisServer(),
-    receiver(),
-  ]);
+  const [redis, hook] = await Promise.all([startRedisServer(), receiver()]);
   own(redis);
   const boot = async () => {
-    const child = own(await spawnChild(file, withOrders({ redis: redis.url, namespace, notify: {} })));
+    const child = own(await spawnChild(childFile, withOrders({ redis: redis.url, namespace, notify: {} })));
     await child.nextMessage(isReady, 60_000);
     return child;
   };
@@ -84,13 +80,9 @@ test("of two supervisors one tells that a worker was killed, once, and that anot
 }, 180_000);
 
 test("when the supervisor that tells has gone, the other tells what holds", async () => {
-  const [{ child: file }, redis, hook] = await Promise.all([
-    builtChildren({ child: "test/fault/notify.child.ts" }),
-    startRedisServer(),
-    receiver(),
-  ]);
+  const [redis, hook] = await Promise.all([startRedisServer(), receiver()]);
   own(redis);
-  const child = own(await spawnChild(file, withOrders({ redis: redis.url, namespace, notify: {} })));
+  const child = own(await spawnChild(childFile, withOrders({ redis: redis.url, namespace, notify: {} })));
   await child.nextMessage(isReady, 60_000);
   const told: string[] = [];
   const watching = async (name: string) => {

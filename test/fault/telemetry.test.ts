@@ -3,7 +3,6 @@ import { trace } from "@opentelemetry/api";
 import { BullMQOtel } from "bullmq-otel";
 import { afterEach, expect, test } from "vitest";
 import { createClient, createTelemetry } from "../../src/index.ts";
-import { builtChildren } from "../support/fault-build.ts";
 import { withOrders } from "../support/fault-child.ts";
 import { owned, spawnChild, waitFor } from "../support/processes.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -13,24 +12,21 @@ import { type TraceOrders, type TraceSaid, traced } from "./telemetry-words.ts";
 const { own, release } = owned();
 afterEach(release);
 
+const childFile = new URL("./telemetry.child.ts", import.meta.url);
 const isReady = (message: unknown): message is Extract<TraceSaid, { ready: string }> =>
   Object.hasOwn(message as object, "ready");
 const isSpan = (message: unknown): message is Extract<TraceSaid, { span: TestSpan }> =>
   Object.hasOwn(message as object, "span");
 
 test("one trace follows a run from its caller through kill -9, another worker and the way back", async () => {
-  const [{ child: file }, redis] = await Promise.all([
-    builtChildren({ child: "test/fault/telemetry.child.ts" }),
-    startRedisServer(),
-  ]);
-  own(redis);
+  const redis = own(await startRedisServer());
   const mine: TestSpan[] = [];
   own({ close: followSpans((span) => mine.push(span)) });
   const place = { redis: redis.url, namespace: "traces" };
   const telemetry = createTelemetry({ traces: true });
   const client = own(createClient({ ...place, sagas: [traced], telemetry, queueTelemetry: new BullMQOtel({}) }));
   const boot = async (dies: boolean) => {
-    const child = own(await spawnChild(file, withOrders({ ...place, dies } satisfies TraceOrders)));
+    const child = own(await spawnChild(childFile, withOrders({ ...place, dies } satisfies TraceOrders)));
     const { ready } = await child.nextMessage(isReady, 60_000);
     return { child, id: ready };
   };

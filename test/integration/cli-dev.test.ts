@@ -1,20 +1,21 @@
-/** `reprise dev` as a process of its own, with a Redis of its own: a changed file is served, and Ctrl-C leaves nothing behind. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** `reprise dev` of the built package as a process of its own, with a Redis of its own, in a project whose TypeScript its tsx reads: a changed file is served, and Ctrl-C leaves nothing behind. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { findRedisServer } from "../../src/redis/ensure.mjs";
+import buildPackage from "../support/global-build.ts";
 import { type ProcessHandle, spawnProgram, waitFor } from "../support/processes.ts";
+import { shapeOf } from "../support/shape.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+beforeAll(buildPackage);
 const root = resolve(import.meta.dirname, "../..");
-const tsx = fileURLToPath(import.meta.resolve("tsx"));
-const program = ["--conditions=source", "--import", tsx, join(root, "src/cli/main.ts")];
+const program = join(root, "dist/cli/main.js");
 
 function sagaText(version: number): string {
   return `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
-import { saga, step } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { saga, step } from ${JSON.stringify(join(root, "dist/index.js"))};
 const input = z.object({});
 const greet = step("greet", { input, effect: "none", action: () => undefined });
 export const greeting = saga("greeting", { version: ${version}, input }).step(greet, () => ({})).build();\n`;
@@ -24,6 +25,8 @@ export const greeting = saga("greeting", { version: ${version}, input }).step(gr
 async function project() {
   const folder = mkdtempSync(join(tmpdir(), "reprise-dev-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(join(root, "node_modules/tsx"), join(folder, "node_modules/tsx"));
   writeFileSync(join(folder, "saga.ts"), sagaText(1));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(folder, "reprise.config.json"), JSON.stringify({ sagas: "./saga.ts", namespace: "dev" }));
@@ -61,11 +64,12 @@ function isAlive(pid: number): boolean {
 
 test("a changed saga is served, a broken one is told and mended, and Ctrl-C ends Redis and workers", async () => {
   const { folder, env } = await project();
-  const dev = await spawnProgram(process.execPath, [...program, "dev", "--jsonl"], { env, cwd: folder });
+  const dev = await spawnProgram(process.execPath, [program, "dev", "--jsonl"], { env, cwd: folder });
   onTestFinished(() => dev.stop());
   const first = await serving(dev, 1);
   expect([first.sagas, first.changed, first.workers.length]).toEqual([["greeting@1"], [], 1]);
   expect(first.redis).toMatch(/^unix:/);
+  expect(shapeOf(first)).toMatchSnapshot("DevServing");
 
   writeFileSync(join(folder, "saga.ts"), sagaText(2));
   const second = await serving(dev, 2);
@@ -91,11 +95,25 @@ test("a changed saga is served, a broken one is told and mended, and Ctrl-C ends
 test("a Redis that is named is used, and left as it is; several workers serve", async () => {
   const { folder, env } = await project();
   const named = { ...env, REDIS_URL: inject("redisUrl"), REPRISE_SHARDS: String(inject("shards")) };
-  const argv = [...program, "dev", "--jsonl", "--workers", "2", "--namespace", `dev${process.pid}`];
+  const argv = [program, "dev", "--jsonl", "--workers", "2", "--namespace", `dev${process.pid}`];
   const dev = await spawnProgram(process.execPath, argv, { env: named, cwd: folder });
   onTestFinished(() => dev.stop());
   const { redis, workers } = await serving(dev, 1);
   expect([redis, new Set(workers.map(({ pid }) => pid)).size]).toEqual([inject("redisUrl"), 2]);
   expect((await dev.kill("SIGTERM")).code).toBe(0);
   await waitFor(() => workers.every(({ pid }) => !isAlive(pid)), { what: "the workers to end", timeoutMs: 10_000 });
+});
+
+test("workers of one that is killed notice it and end", async () => {
+  const { folder, env } = await project();
+  const named = { ...env, REDIS_URL: inject("redisUrl"), REPRISE_SHARDS: String(inject("shards")) };
+  const argv = [...program, "dev", "--jsonl", "--namespace", `killed${process.pid}`];
+  const dev = await spawnProgram(process.execPath, argv, { env: named, cwd: folder });
+  onTestFinished(() => dev.stop());
+  const { workers } = await serving(dev, 1);
+  const pid = workers[0]?.pid ?? 0;
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, "SIGKILL")));
+  expect(isAlive(pid)).toBe(true);
+  await dev.kill("SIGKILL");
+  await waitFor(() => !isAlive(pid), { what: "its worker to end", timeoutMs: 20_000 });
 });

@@ -1,10 +1,11 @@
 /** Commands that operate an installation, over a real Redis: schedules, objectives, retention, versions of sagas. */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
 import { order } from "../../sagas/index.ts";
 import type { KeptAct } from "../../src/core/index.ts";
-import { type Client, createClient } from "../../src/index.ts";
+import { type Client, createClient, createWorker, saga, step } from "../../src/index.ts";
 import { cli } from "../support/cli.ts";
 import { shapeOf } from "../support/shape.ts";
 
@@ -12,10 +13,22 @@ const cwd = resolve(import.meta.dirname, "../..");
 const namespace = `cli-${randomUUID().slice(0, 8)}`;
 const input = { id: "o-1", sku: "A", cents: 4_200, email: "ada@example.org" };
 let client: Client;
+const nothing = step("nothing", { input: z.object({}), effect: "none", action: () => null });
+const quick = saga("quick", { version: 1, input: z.object({}) })
+  .step(nothing, () => ({}))
+  .build();
 
 beforeAll(async () => {
   client = createClient({ redis: inject("redisUrl"), namespace, shards: inject("shards"), sagas: [order] });
-  await client.schedules.put({ id: "nightly", saga: order, input, cron: "0 3 * * *", timeZone: "Europe/Berlin" });
+  await client.schedules.put({
+    id: "nightly",
+    saga: order,
+    input,
+    cron: "0 3 * * *",
+    timeZone: "Europe/Berlin",
+    by: "ops",
+    reason: "set up",
+  });
 });
 afterAll(() => client.close());
 
@@ -33,7 +46,9 @@ const data = async (...argv: readonly string[]) => {
 test("a schedule is shown, paused with who and why, resumed, and run now", async () => {
   const shown = await data("schedules", "show", "nightly");
   expect([shown.kind, shown.data.cron, shown.data.paused]).toEqual(["Schedule", "0 3 * * *", null]);
-  expect((await data("schedules", "list")).data).toMatchObject([{ id: "nightly", saga: "order" }]);
+  const schedules = await data("schedules", "list");
+  expect(schedules.data).toMatchObject([{ id: "nightly", saga: "order" }]);
+  expect(shapeOf(schedules)).toMatchSnapshot("ScheduleList");
   const refused = await ask("schedules", "pause", "nightly");
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--reason")]);
   await ask("schedules", "pause", "nightly", "--dry-run", "--reason", "a test");
@@ -44,6 +59,7 @@ test("a schedule is shown, paused with who and why, resumed, and run now", async
   expect((await client.schedules.get("nightly")).paused).toBeNull();
   const started = await data("schedules", "run-now", "nightly", "--request-id", "r1");
   expect(started).toMatchObject({ kind: "ScheduledRun", data: { schedule: "nightly", run: "nightly.now.r1" } });
+  expect(shapeOf(started)).toMatchSnapshot("ScheduledRun");
   await data("schedules", "run-now", "nightly", "--request-id", "r1");
   expect((await client.list()).runs.map(({ id }) => id)).toEqual(["nightly.now.r1"]);
   const gone = await ask("schedules", "show", "nowhere");
@@ -58,7 +74,9 @@ test("versions say what of them is registered, and that nobody serves their open
 });
 
 test("retention deletes nothing without --yes, and counts with --dry-run", async () => {
-  expect((await data("gc", "--dry-run")).data).toEqual({ purged: 0, due: 0, later: 0 });
+  const counted = await data("gc", "--dry-run");
+  expect(counted.data).toEqual({ purged: 0, due: 0, later: 0 });
+  expect(shapeOf(counted)).toMatchSnapshot("GcReport");
   const refused = await ask("gc");
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
   expect((await data("gc", "--yes")).kind).toBe("GcReport");
@@ -67,6 +85,7 @@ test("retention deletes nothing without --yes, and counts with --dry-run", async
 test("objectives are reported, and a batch that is not there is said to be", async () => {
   const slo = await data("slo", "order", "--window", "1d");
   expect([slo.code, slo.kind, slo.data[0]]).toMatchObject([0, "SloReportList", { saga: "order", isWhole: true }]);
+  expect(shapeOf(slo)).toMatchSnapshot("SloReportList");
   const { code, stderr } = await ask("batch", "show", "nowhere");
   expect([code, stderr]).toEqual([3, expect.stringContaining("PLAN_GONE")]);
 });
@@ -99,4 +118,50 @@ test("what was done is told with who and why: to runs, schedules and sagas, by d
   expect((await data("audit", "--actor", "bob", "--act", "pause_saga")).data).toHaveLength(1);
   const text = await ask("audit", "--limit", "3", "--no-color");
   expect(text.stdout).toMatch(/when +who +did +run +about +why/);
+});
+
+test("changing a schedule leaves an act, whoever does it; the same definition again leaves none", async () => {
+  const acts = async () => {
+    const { data: all } = await data("audit", "--since", "1h");
+    return all
+      .filter(({ about }: KeptAct) => about === "schedule daily")
+      .map(({ act, by, reason }: KeptAct) => [act, by, reason]);
+  };
+  const daily = { id: "daily", saga: order, input, every: "1d" } as const;
+  await client.schedules.put(daily);
+  await client.schedules.put(daily);
+  await client.schedules.put({ ...daily, every: "2d", by: "ann", reason: "it is too much" });
+  await client.schedules.remove("daily", { by: "bob", reason: "nobody reads it" });
+  expect(await acts()).toEqual([
+    ["remove_schedule", "bob", "nobody reads it"],
+    ["put_schedule", "ann", "it is too much"],
+    ["put_schedule", "client", null],
+  ]);
+});
+
+test("what a webhook is owed is listed with how often it was tried and what came of it", async () => {
+  const place = { redis: inject("redisUrl"), namespace: `${namespace}-told`, shards: inject("shards"), sagas: [quick] };
+  // Nobody listens there.
+  const worker = createWorker({ ...place, notify: { shop: { url: "http://127.0.0.1:1/" } } });
+  const asker = createClient(place);
+  onTestFinished(async () => {
+    await worker.stop();
+    await asker.close();
+  });
+  await worker.start();
+  await (await asker.start(quick, {}, { id: "q-1" })).result();
+  const where = ["--redis", place.redis, "--namespace", place.namespace];
+  const list = (...argv: readonly string[]) => cli(["notifications", "list", ...argv, ...where], { cwd, env });
+  const owed = async () => JSON.parse((await list("--json")).stdout);
+  await vi.waitFor(async () => expect((await owed()).data[0].failure).not.toBeNull(), { timeout: 10_000 });
+  const { kind, data: items } = await owed();
+  expect([kind, items]).toMatchObject([
+    "OwedNotificationList",
+    [{ hook: "shop", run: "q-1", event: "end", owed: 1, failure: { why: expect.stringContaining("fetch failed: ") } }],
+  ]);
+  expect(shapeOf(items[0])).toMatchSnapshot("OwedNotification");
+  const text = await list("--hook", "shop", "--no-color");
+  expect(text.stdout).toMatch(/shop +q-1 +end \(completed\)/);
+  expect(text.stderr).toContain("shop: 1 event owed");
+  expect((await list("--hook", "another", "--json")).stdout).toContain('"data":[]');
 });

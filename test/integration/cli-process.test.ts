@@ -1,16 +1,17 @@
 /**
- * The command line as a process of its own: Ctrl-C, and a reader who stops reading. (Not once more in a cluster: there is nothing of Redis in it.)
+ * The built command line as a process of its own: Ctrl-C, and a reader who stops reading. (Not once more in a cluster: there is nothing of Redis in it.)
  */
 import { join, resolve } from "node:path";
-import { expect, inject, test, vi } from "vitest";
+import { beforeAll, expect, inject, test, vi } from "vitest";
 import { order, sagas } from "../fixtures/cli/sagas.ts";
+import buildPackage from "../support/global-build.ts";
 import { spawnProgram, waitFor } from "../support/processes.ts";
 import { top } from "./top.ts";
 
-// A process that reads TypeScript is slow to begin.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+beforeAll(buildPackage);
 const root = resolve(import.meta.dirname, "../..");
-const program = ["--conditions=source", "--import", "tsx", join(root, "src/cli/main.ts")];
+const program = join(root, "dist/cli/main.js");
 
 test("Ctrl-C while a run is watched leaves the run alone, says how to look again, and exits 130", async () => {
   const scene = top(sagas);
@@ -21,7 +22,7 @@ test("Ctrl-C while a run is watched leaves the run alone, says how to look again
     REPRISE_SHARDS: String(inject("shards")),
   };
   // From a folder without a reprise.config: watching needs no saga.
-  const argv = [...program, "runs", "watch", "r1", "--jsonl"];
+  const argv = [program, "runs", "watch", "r1", "--jsonl"];
   const watching = await spawnProgram(process.execPath, argv, { env, cwd: join(root, "docs") });
   await waitFor(() => watching.stdout.includes('"id":"r1"'), { what: "the run to be shown", timeoutMs: 25_000 });
   const { code } = await watching.kill("SIGINT");
@@ -43,7 +44,7 @@ test("a reader who stops reading is no error", async () => {
     REPRISE_NAMESPACE: scene.namespace,
     REPRISE_SHARDS: String(inject("shards")),
   };
-  const quoted = [process.execPath, ...program].map((word) => `'${word}'`).join(" ");
+  const quoted = [process.execPath, program].map((word) => `'${word}'`).join(" ");
   const piped = await spawnProgram("sh", ["-c", `${quoted} runs list --jsonl | head -n 1`], {
     env,
     cwd: join(root, "docs"),

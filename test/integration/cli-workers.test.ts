@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { cli, startCli } from "../support/cli.ts";
+import { shapeOf } from "../support/shape.ts";
 import { until } from "../support/top.ts";
 
 const publicDoor = resolve(import.meta.dirname, "../../src/index.ts");
@@ -54,6 +55,7 @@ test("a worker serves the project's sagas with its services, is listed, and leav
   const worker = startWorker(cwd, ["--name", "eu-1", "--concurrency", "7"]);
   const { data } = await worker.ready;
   expect(data).toMatchObject({ pid: process.pid, sagas: ["greeting@1"] });
+  expect(shapeOf(await worker.ready)).toMatchSnapshot("WorkerReady");
   expect((await fetch(`${data.admin}/livez`)).status).toBe(200);
   const client = createClient({ ...place, sagas: [] });
   onTestFinished(() => client.close());
@@ -63,6 +65,7 @@ test("a worker serves the project's sagas with its services, is listed, and leav
     kind: "WorkerList",
     data: [{ id: data.id, state: "ready", heartbeat: { name: "eu-1", slots: { busy: 0, total: 7 } } }],
   });
+  expect(shapeOf(JSON.parse(listed.stdout))).toMatchSnapshot("WorkerList");
   expect(listed.stderr).toContain("No supervisor");
   const glance = await cli(["top", "--json"], { cwd });
   expect(JSON.parse(glance.stdout)).toMatchObject({
@@ -81,6 +84,8 @@ test("a worker serves the project's sagas with its services, is listed, and leav
   expect((await cli(["top"], { cwd })).stdout).toContain("eu-1");
   const dry = await cli(["workers", "drain", data.id, "--dry-run"], { cwd });
   expect([dry.code, dry.stdout, dry.stderr]).toEqual([0, "eu-1 would be asked to drain.\n", ""]);
+  const would = await cli(["workers", "drain", data.id, "--dry-run", "--json"], { cwd });
+  expect(shapeOf(JSON.parse(would.stdout))).toMatchSnapshot("Drain");
   const drained = await cli(["workers", "drain", data.id, "--reason", "deploy", "--by", "ann"], { cwd });
   expect([drained.code, drained.stdout]).toEqual([0, "eu-1 was asked to drain by ann: deploy\n"]);
   const told = await worker.told;
@@ -109,4 +114,16 @@ test("without a saga there is nothing to serve, and a worker that is not there c
   expect(JSON.parse(drain.stderr.trim().split("\n").at(-1) ?? "")).toMatchObject({
     error: { code: "WORKER_NOT_FOUND", runbook: "docs/runbooks/WORKER_NOT_FOUND.md" },
   });
+});
+
+test("a supervisor says that it watches", async () => {
+  const { cwd } = project();
+  const abort = new AbortController();
+  const started = startCli(["supervisor", "--admin-port", "0", "--jsonl"], { cwd, signal: abort.signal });
+  onTestFinished(async () => {
+    abort.abort();
+    await started.told;
+  });
+  await until(() => started.stdout().includes("\n"));
+  expect(shapeOf(JSON.parse(started.stdout().split("\n")[0] ?? ""))).toMatchSnapshot("SupervisorReady");
 });

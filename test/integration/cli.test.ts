@@ -330,7 +330,9 @@ describe("what people are asked", () => {
     expect(listed.data).toMatchObject([{ run: "a1", question: "Charge it?", roles: ["finance"] }]);
     expect(shapeOf(listed)).toMatchSnapshot("ApprovalList");
     expect((await run("approvals", "list", "-o", "id")).stdout).toBe("a1#1.1\n");
-    const { shown } = (await json(0, "approvals", "show", "a1")).data;
+    const asked = await json(0, "approvals", "show", "a1");
+    expect(shapeOf(asked)).toMatchSnapshot("Approval");
+    const { shown } = asked.data;
 
     expect((await run("approve", "a1")).stderr).toContain(`give --shown ${shown}, or --yes`);
     expect((await run("approve", "a1", "--shown", "other", "--role", "finance")).code).toBe(5);

@@ -121,7 +121,7 @@ describe("a queue that is paused", () => {
     const first = await worker(bank);
     const run = await client.start(routed, { id: "o-1" }, { id: "r1" });
     const held = await world.nextHeld({ service: "payments" });
-    await client.pauseQueue("bank");
+    await client.pauseQueue("bank", { by: "ann", reason: "it is down" });
     held.release();
     await run.result({ timeout: "20s" });
     await first.stop();
@@ -131,7 +131,13 @@ describe("a queue that is paused", () => {
     await (await client.start(routed, { id: "o-3" }, { id: "r3" })).get();
     expect((await client.paused()).queues).toEqual(["bank"]);
     expect(effectsOf(world)).toEqual(["payments.charge", "mail.send"]);
-    await client.resumeQueue("bank");
+    await client.resumeQueue("bank", { by: "ann", reason: "it is up" });
+    const { acts } = await client.audit({ by: "ann" });
+    expect(acts.map(({ act, about, reason }) => [act, about, reason])).toEqual([
+      ["resume_queue", "queue bank", "it is up"],
+      ["pause_queue", "queue bank", "it is down"],
+    ]);
+    await expect(client.pauseQueue("bank", { by: "ann", reason: "" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
     await waiting.result({ timeout: "20s" });
     await client.run("r3").result({ timeout: "20s" });
     expect(effectsOf(world).filter((effect) => effect === "payments.charge")).toHaveLength(3);

@@ -9,6 +9,7 @@ import { type AdminAddress, type Alert, createSupervisor } from "../../src/index
 import { redisConnections } from "../../src/redis/index.ts";
 import { redisStore } from "../../src/store/index.ts";
 import { aHeartbeat } from "../support/records.ts";
+import { shapeOf } from "../support/shape.ts";
 import { top, until } from "./top.ts";
 
 const secret = "a secret of the test";
@@ -93,6 +94,7 @@ test("workers that die are one alert and, when others have come, one all-clear, 
   expect(hook.taken[1]).toMatchObject({ isSigned: true, alert: { state: "resolved", key: "workers_lost default" } });
   expect(hook.taken[0]?.id).not.toBe(hook.taken[1]?.id);
   expect(told.map(({ state }) => state)).toEqual(["firing", "resolved"]);
+  expect(shapeOf(told[0])).toMatchSnapshot("Alert");
   const { supervisors } = await client.workers();
   expect(supervisors).toMatchObject([{ id: supervisor.id, ageMs: expect.any(Number) }]);
   await supervisor.stop();

@@ -23,6 +23,8 @@ const outcomes = "test/unit/engine/outcome.test.ts";
 const claims = "test/unit/core-claims.test.ts";
 const intents = "test/unit/core-intent-properties.test.ts";
 const tools = "test/unit/core-tools.test.ts";
+const worlds = "test/unit/engine/worlds.test.ts";
+const rollbacks = "test/unit/core-rollback.test.ts";
 
 export const plantedBugs: readonly PlantedBug[] = [
   {
@@ -368,5 +370,29 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
     claimed: [seeds],
+  },
+  {
+    name: "drives-in-a-new-world",
+    harm: "after a fail-over a run is driven from where the new primary has it, though another worker knows it further",
+    changes: [
+      {
+        file: "src/engine/worlds.ts",
+        find: "return !this.#isLooking && this.#waitsUntil === null;",
+        replace: "return true;",
+      },
+    ],
+    claimed: [worlds],
+  },
+  {
+    name: "revision-given-twice",
+    harm: "undos go in another order than the effects, and two notices have one id",
+    changes: [
+      {
+        file: "src/core/change/rollback.ts",
+        find: "draft.revision = Math.max(revision, known.revision) + 1;",
+        replace: "draft.revision = revision + 1;",
+      },
+    ],
+    claimed: [rollbacks],
   },
 ];

@@ -16,6 +16,8 @@ export interface CliOptions {
   readonly signal?: AbortSignal;
   /** Columns of the terminal that stdout is; none: it is a file. */
   readonly columns?: number;
+  /** Somebody sits there and sees stderr. */
+  readonly isWatched?: true;
 }
 
 export interface Started {
@@ -26,13 +28,13 @@ export interface Started {
 }
 
 export function startCli(argv: readonly string[], options: CliOptions = {}): Started {
-  const { env = {}, cwd = "/", stdin = "", signal = new AbortController().signal, columns } = options;
+  const { env = {}, cwd = "/", stdin = "", signal = new AbortController().signal, columns, isWatched } = options;
   const [out, err] = [collected(), collected()];
   const tty = columns === undefined ? {} : { isTTY: true, columns };
   const io: Io = {
     stdin: Object.assign(new PassThrough().end(stdin), {}),
     stdout: Object.assign(out.stream, tty),
-    stderr: err.stream,
+    stderr: Object.assign(err.stream, isWatched ? { isTTY: true } : {}),
     ...{ env, cwd, signal },
   };
   const told = runProgram(argv, io).then((code) => ({ code, stdout: out.text(), stderr: err.text() }));

@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeWorld, serveFakeWorld, type WorldArrival, type WorldEntry } from "../../src/testing/index.ts";
-import { builtChildren, type Children } from "./fault-build.ts";
+import { bundledProgram } from "./bundles.ts";
 import { withOrders } from "./fault-child.ts";
 import type { Orders, Plan, SagaSet } from "./fault-plan.ts";
 import { FaultClient, FaultWorker } from "./fault-processes.ts";
@@ -28,7 +28,7 @@ export interface StageOptions {
   readonly sagas?: SagaSet;
 }
 
-const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" };
+const children = { worker: "test/fault/worker.child.ts", client: "test/fault/client.child.ts" } as const;
 /** A job taken by a process that died comes back by BullMQ's stalled check: lock 5 s, checked every 2.5 s, twice. */
 const drain = { timeoutMs: 30_000, everyMs: 250 } as const;
 
@@ -39,7 +39,6 @@ export class Stage {
   /** Which process each incarnation is, as it said when it began to serve. */
   readonly pidOf = new Map<string, number>();
   readonly #worldUrl: string;
-  readonly #built: Children<"worker" | "client">;
   readonly #directory: string;
   readonly #rooms: Map<string, Room>;
   readonly #owned = owned();
@@ -50,7 +49,6 @@ export class Stage {
   private constructor(
     parts: Pick<Stage, "redis" | "world" | "sagas"> & {
       readonly worldUrl: string;
-      readonly built: Children<"worker" | "client">;
       readonly directory: string;
       readonly rooms: Map<string, Room>;
     },
@@ -59,14 +57,13 @@ export class Stage {
     this.world = parts.world;
     this.sagas = parts.sagas;
     this.#worldUrl = parts.worldUrl;
-    this.#built = parts.built;
     this.#directory = parts.directory;
     this.#rooms = parts.rooms;
   }
 
   static async open({ redis: options = {}, witness = true, sagas = "crashes" }: StageOptions = {}): Promise<Stage> {
     const directory = await mkdtemp(join(tmpdir(), "reprise-stage-"));
-    const [built, redis] = await Promise.all([builtChildren(children), startRedisServer(options)]);
+    const [, redis] = await Promise.all([bundledProgram(children.worker), startRedisServer(options)]);
     const rooms = new Map<string, Room>();
     const looks = { witness: (arrival: WorldArrival) => roomOf(rooms, arrival).witness(arrival) };
     const world = new FakeWorld({
@@ -75,7 +72,7 @@ export class Stage {
       ...(witness ? looks : {}),
     });
     const server = await serveFakeWorld(world);
-    const stage = new Stage({ redis, world, sagas, worldUrl: server.url, built, directory, rooms });
+    const stage = new Stage({ redis, world, sagas, worldUrl: server.url, directory, rooms });
     for (const part of [redis, world, server]) stage.#owned.own(part);
     return stage;
   }
@@ -96,13 +93,13 @@ export class Stage {
 
   /** A worker process that serves nothing yet. */
   async worker(plan: Plan | null = null, url = this.redis.url): Promise<FaultWorker> {
-    const { file, options, hits } = this.#orders(this.#built.worker, plan, url);
+    const { file, options, hits } = this.#orders(children.worker, plan, url);
     return this.#owned.own(await FaultWorker.start(file, options, { hits, pidOf: this.pidOf }));
   }
 
   /** A client process that has asked nothing yet. */
   async client(plan: Plan | null): Promise<FaultClient> {
-    const { file, options, hits } = this.#orders(this.#built.client, plan, this.redis.url);
+    const { file, options, hits } = this.#orders(children.client, plan, this.redis.url);
     return this.#owned.own(await FaultClient.start(file, options, hits));
   }
 

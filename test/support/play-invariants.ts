@@ -38,7 +38,8 @@ export function checkDecision(checked: Checked): void {
 const rules = new Map<string, (checked: Checked) => boolean>([
   [
     "the revision is the length of the log",
-    ({ decision: { run, commit }, log }) => commit !== null && run.record.revision !== log.length + 1,
+    ({ decision: { run, commit }, log }) =>
+      commit !== null && run.record.revision !== log.length + commit.lost.length + 1,
   ],
   [
     "the log entry carries the revision and the chain",
@@ -115,8 +116,10 @@ const rules = new Map<string, (checked: Checked) => boolean>([
   ],
 ]);
 
-function isChained({ log, record, expects }: NonNullable<Decision["commit"]>): boolean {
-  return log.revision === expects + 1 && record.revision === log.revision && record.logDigest === log.digest;
+function isChained({ log, lost, record, expects }: NonNullable<Decision["commit"]>): boolean {
+  return (
+    log.revision === expects + lost.length + 1 && record.revision === log.revision && record.logDigest === log.digest
+  );
 }
 
 function openOf({ rows }: Run): readonly number[] {

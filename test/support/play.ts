@@ -239,7 +239,7 @@ export class Play {
     if (!isDeepStrictEqual(this.run, decision.run)) throw new Error("the run is not JSON");
     if (commit !== null) {
       this.#commits += 1;
-      this.log.push(plain(commit.log));
+      this.log.push(...plain(commit.lost), plain(commit.log));
       for (const seq of commit.settledPermits) this.permits.delete(seq);
     }
     for (const key of decision.abort) this.aborted.push(key);

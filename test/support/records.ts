@@ -183,7 +183,7 @@ export interface CommitPatch extends Partial<Omit<Commit, "record" | "log">> {
 
 /** The commit after `before`, with the listings that follow from what it changes. */
 export function aCommit(before: RunRecord, { record, taken, log, ...patch }: CommitPatch = {}): Commit {
-  const revision = (patch.expects ?? before.revision) + 1;
+  const revision = (patch.expects ?? before.revision) + (patch.lost?.length ?? 0) + 1;
   const next: RunRecord = { ...before, revision, logDigest: `digest-${revision}`, ...record };
   const [left, joined] = [listingsOf(before), listingsOf(next)];
   return {
@@ -193,6 +193,7 @@ export function aCommit(before: RunRecord, { record, taken, log, ...patch }: Com
     record: next,
     rows: [],
     log: aLogEntry(revision, { from: before.status, to: next.status, taken: taken ?? [], ...log }),
+    lost: [],
     consumed: [],
     seen: next.seen,
     leave: left.filter((listing) => !joined.includes(listing)),

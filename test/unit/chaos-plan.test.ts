@@ -1,8 +1,10 @@
 /** How a round of chaos is planned, dealt and paced (test/chaos): pure, and the same for the same seed. */
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { Deal } from "../chaos/deal.ts";
 import { type Asked, forgets, planned } from "../chaos/options.ts";
 import { Pace } from "../chaos/pace.ts";
+import { pinned } from "../chaos/pinned.ts";
 import { Random } from "../simulation/random.ts";
 import type { Point } from "../support/fault-plan.ts";
 
@@ -70,4 +72,12 @@ describe("the pace", () => {
     expect(middle).toBeGreaterThan(0.3);
     expect(middle).toBeLessThan(0.7);
   });
+});
+
+test("a round that is pinned can be planned, and what it found is caught by tests that are there", () => {
+  for (const { asked: round, tests } of pinned) {
+    expect(planned({ ...asked, ...round }).schedule.length).toBeGreaterThan(round.kills);
+    expect(tests.length).toBeGreaterThan(0);
+    for (const file of tests) expect(existsSync(new URL(`../../${file}`, import.meta.url)), file).toBe(true);
+  }
 });

@@ -1,5 +1,5 @@
 /** What holds for every command of `reprise`: its help, its examples, how it refuses, and that it ends with a code of its own. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { Command } from "commander";
@@ -14,6 +14,44 @@ import { cli } from "../support/cli.ts";
 import { cliReference } from "../support/cli-reference.ts";
 
 const named = commands.map((spec) => [spec.name, spec] as const);
+/** Commands that change nothing, at Redis or outside. Whoever adds one that does adds `changes` to it, and nothing here. */
+const looks: ReadonlySet<string> = new Set([
+  ...[
+    "runs list",
+    "runs show",
+    "runs watch",
+    "runs timeline",
+    "runs history",
+    "runs logs",
+    "approvals list",
+    "approvals show",
+  ],
+  ...[
+    "dlq list",
+    "dlq groups",
+    "dlq show",
+    "effects list",
+    "effects show",
+    "sagas list",
+    "sagas show",
+    "lint",
+    "check",
+    "diff",
+  ],
+  ...[
+    "schema",
+    "diagram",
+    "simulate",
+    "schedules list",
+    "schedules show",
+    "doctor",
+    "slo",
+    "batch list",
+    "batch show",
+    "audit",
+  ],
+  ...["notifications list", "completion", "top", "workers list", "version"],
+]);
 /** Tables are padded by the formatter. */
 const docs = readFileSync(resolve(import.meta.dirname, "../../docs/cli.md"), "utf8").replaceAll(/ +/g, " ");
 
@@ -40,6 +78,19 @@ describe.each(named)("reprise %s", (name, spec) => {
   test("prints documents whose kinds are documented", () => {
     expect(spec.kinds.length).toBeGreaterThan(0);
     for (const kind of spec.kinds) expect(docs).toContain(`\`${kind}\``);
+  });
+
+  test("shows --dry-run and --reason where it changes something, or says why it has them not", () => {
+    expect([name, spec.changes === undefined]).toEqual([name, looks.has(name)]);
+    const { noDryRun, noReason } = spec.changes ?? { noDryRun: "it only looks", noReason: "it only looks" };
+    const shown = spec.examples.join("\n");
+    for (const [flag, why] of Object.entries({ "--dry-run": noDryRun, "--reason": noReason })) {
+      expect([flag, why === undefined ? shown : why]).toEqual([
+        flag,
+        why === undefined ? expect.stringContaining(flag) : why,
+      ]);
+      expect(why).not.toBe("");
+    }
   });
 
   test("stands in groups that say what they are for", () => {
@@ -153,6 +204,19 @@ test("a Redis that is not there is said with what to do, and exits 6", async () 
     /STORE_UNAVAILABLE\]\n {2}what to do: .*\n {2}Runbook: .*runbooks\/STORE_UNAVAILABLE.md\n/,
   );
   expect(JSON.parse(json.stderr).error).toMatchObject({ code: "STORE_UNAVAILABLE", hint: expect.any(String) });
+});
+
+test("every document has a snapshot of its shape, or of all of it, under the name of its kind", () => {
+  const root = resolve(import.meta.dirname, "..");
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".snap"));
+  const texts = files.map((file) => readFileSync(resolve(root, file), "utf8"));
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/^exports\[`.* > ([A-Z]\w+)/gm)].map(([, name = ""]) => name),
+  );
+  // A list and what it lists are one shape; a cursor is what `cli-base.test.ts` says.
+  const known = new Set(["Cursor", ...names.map((name) => name.replace(/List$/, ""))]);
+  const kinds = new Set(commands.flatMap((spec) => spec.kinds.map((kind) => kind.replace(/List$/, ""))));
+  expect([...kinds].filter((kind) => !known.has(kind))).toEqual([]);
 });
 
 test("the reference is made from the program", async () => {

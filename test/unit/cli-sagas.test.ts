@@ -6,6 +6,7 @@ import { z } from "zod";
 import { saga, step } from "../../src/index.ts";
 import { simulate } from "../../src/testing/index.ts";
 import { cli } from "../support/cli.ts";
+import { shapeOf } from "../support/shape.ts";
 
 const cwd = resolve(import.meta.dirname, "../..");
 const data = async (...argv: readonly string[]) => JSON.parse((await cli([...argv, "--json"], { cwd })).stdout);
@@ -17,6 +18,7 @@ test("the sagas of a project are listed with what lint says of each, and nothing
     ...{ saga: "order", version: 1, hash: expect.any(String), inCode: true },
     ...{ registered: null, open: null, workers: null, steps: 4, findings: 1 },
   });
+  expect(shapeOf(sagas)).toMatchSnapshot("SagaVersionList");
   const { stdout, stderr } = await cli(["sagas", "list", "-o", "id"], { cwd });
   expect(stdout).toBe("agent@1\nbatch@1\nloan@1\norder@1\nrefund@1\nsupport@1\ntrip@1\n");
   expect(stderr).toContain("No Redis was named");
@@ -44,6 +46,7 @@ test("a saga is shown with the effect class of every step, and of the tools that
       ],
     ]
   `);
+  expect(shapeOf(refund)).toMatchSnapshot("Saga");
   expect(refund.steps).toMatchInlineSnapshot(`
     [
       {
@@ -118,12 +121,14 @@ test("a schema is printed as it stands, to be written to a file", async () => {
     "SagaSchemas",
     expect.arrayContaining(["input", "ship input"]),
   ]);
+  expect(shapeOf({ ...schemas, schemas: Object.keys(schemas.schemas) })).toMatchSnapshot("SagaSchemas");
   expect((await cli(["schema", "order", "--of", "nothing"], { cwd })).code).toBe(2);
 });
 
 test("two sagas are told apart in words, and a saga that is nowhere is said to be, with what there is", async () => {
   const { kind, data: diff } = await data("diff", "order@1", "trip@1");
   expect([kind, diff.same, diff.before.from]).toEqual(["SagaDiff", false, "code"]);
+  expect(shapeOf(diff)).toMatchSnapshot("SagaDiff");
   expect(diff.changes).toContain("step chargeCard is gone");
   expect((await data("diff", "order", "order")).data).toMatchObject({ same: true, changes: [] });
   const { code, stderr } = await cli(["sagas", "show", "nope"], { cwd });
@@ -133,6 +138,7 @@ test("two sagas are told apart in words, and a saga that is nowhere is said to b
 test("lint reads what the configuration names, and exits 2 for a module that is not there", async () => {
   const { kind, data: report } = await data("lint");
   expect([kind, report.errors, report.warnings, report.files.length]).toEqual(["LintReport", 0, 6, 1]);
+  expect(shapeOf(report)).toMatchSnapshot("LintReport");
   const { code, stdout } = await cli(["lint", "sagas/nowhere.ts"], { cwd });
   expect([code, stdout]).toEqual([2, expect.stringContaining("1 error, 0 warnings")]);
 });
@@ -161,11 +167,15 @@ test("a saga is simulated without a Redis: what happened, and what another outco
     "completed",
     ["reserveStock", "chargeCard", "ship", "sendMail"],
   ]);
-  expect(Object.keys(run).join(" ")).toBe(
-    "saga version status waitingFor state output happened compensated cause review calls",
-  );
+  expect(shapeOf(run)).toMatchSnapshot("Simulation");
   const other = await data("simulate", "order", "-i", order, "--outcome", 'ship={"shipmentId":"s-9"}');
   expect(other.data.output).toMatchObject({ shipmentId: "s-9" });
+  const argv = ["simulate", "order", "-i", order];
+  const [watched, unwatched] = await Promise.all([cli(argv, { cwd, isWatched: true }), cli(argv, { cwd })]);
+  expect([watched.stderr, unwatched.stderr]).toEqual([expect.stringContaining("simulate  1  "), ""]);
+  // The line is gone when it is done.
+  expect(watched.stderr.endsWith("\r\u001b[2K")).toBe(true);
+  expect(watched.stdout).toBe(unwatched.stdout);
   const wrong = await cli(["simulate", "order", "-i", "{}", "--json"], { cwd });
   expect([wrong.code, JSON.parse(wrong.stderr).error.code]).toEqual([2, "INPUT_INVALID"]);
 });
@@ -174,8 +184,20 @@ test("one case of a crash sweep is played, and a case that is not there is refus
   const sweep = ["simulate", "order", "-i", order, "--crash-at"];
   const { kind, data: report } = await data(...sweep, "store.commit 4: kill after");
   expect([kind, report.cases, report.failures, report.missed]).toEqual(["SweepReport", 1, [], []]);
+  expect(shapeOf(report)).toMatchSnapshot("SweepReport");
   const { code, stderr } = await cli([...sweep, "nowhere"], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining("store.commit 4")]);
+});
+
+test("what says nothing of runs has its document too", async () => {
+  const files = await data("init", "nowhere", "--dry-run");
+  expect(files).toMatchObject({
+    kind: "NewFiles",
+    data: { dryRun: true, files: expect.arrayContaining(["worker.ts"]) },
+  });
+  expect(shapeOf(files)).toMatchSnapshot("NewFiles");
+  expect(shapeOf(await data("completion", "bash"))).toMatchSnapshot("Completion");
+  expect(shapeOf(await data("version"))).toMatchSnapshot("Version");
 });
 
 test("completion completes groups, commands and flags in a real shell", async () => {

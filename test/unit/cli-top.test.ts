@@ -1,14 +1,24 @@
 /** What `reprise top` shows, and how it fits into a terminal. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Cli } from "../../src/cli/base/cli.ts";
 import { draw, type Line } from "../../src/cli/base/ink.ts";
+import { Out } from "../../src/cli/base/out.ts";
 import { colorsIn } from "../../src/cli/colors.ts";
+import { topCommand } from "../../src/cli/top/command.ts";
 import { frameOf } from "../../src/cli/top/frame.ts";
 import { enough } from "../../src/cli/top/screen.ts";
-import type { Overview, StatusCounts } from "../../src/client/index.ts";
+import { connectedClient, type Overview, type StatusCounts } from "../../src/client/index.ts";
 import { runStatuses } from "../../src/core/index.ts";
+import { saga, step } from "../../src/saga/index.ts";
 import { aHeartbeat } from "../support/records.ts";
+import { benchTop } from "./engine/bench-top.ts";
 
+const input = z.object({ n: z.number() });
+const seat = saga("seat", { version: 1, input })
+  .step(step("take", { input, effect: "none", action: () => null }), ({ input: of }) => of)
+  .build();
 const plain = colorsIn({}, {}, false);
 const text = (lines: readonly Line[]) => lines.map((line) => draw(line, plain).trimEnd());
 
@@ -34,8 +44,8 @@ const seen: Overview = {
   asking: { count: 3, oldestMs: 240_000 },
   unknown: { count: 1, oldestMs: 180_000 },
   notifications: [
-    { hook: "shop", owed: 3, oldestMs: 9_000, lost: 1 },
-    { hook: "quiet", owed: 0, oldestMs: null, lost: 0 },
+    { hook: "shop", owed: 3, oldestMs: 9_000, lost: 1, failing: 1 },
+    { hook: "quiet", owed: 0, oldestMs: null, lost: 0, failing: 0 },
   ],
   workers: [
     { id: "w1", state: "ready", heartbeat: beat, ageMs: 900, serves: [], drain: null },
@@ -89,6 +99,27 @@ describe("a frame", () => {
     }
     expect(lines.at(-1)).toContain("more lines");
   });
+});
+
+test("--json is the overview and nothing else", async () => {
+  const { ports } = benchTop([seat]);
+  const options = { namespace: "test", sagas: [seat], maxPayloadBytes: 1_000, maxReplays: 10 };
+  const client = connectedClient(ports, options);
+  await client.start(seat, { n: 1 }, { id: "r1", tenant: "acme" });
+  await ports.store.beat(aHeartbeat({ id: "w1", name: "eu-1" }));
+  const stdout = new PassThrough();
+  const rest = { quiet: false, verbose: false, reveal: false, colors: plain, noteColors: plain };
+  const out = new Out({ stdout, stderr: new PassThrough(), env: {}, format: "json", ...rest });
+  const cli = {
+    io: { stdout },
+    out,
+    client: async () => client,
+    place: async () => ({ tenant: "acme", namespace: "test" }),
+    unlessInterrupted: <T>(work: Promise<T>) => work,
+  };
+  // All that the command asks of it.
+  expect(await topCommand.run(cli as unknown as Cli, {})).toBe(0);
+  expect(JSON.parse(String(stdout.read()))).toMatchSnapshot("Overview");
 });
 
 describe("whoever watches", () => {

@@ -575,3 +575,36 @@ test("watching gives every state it finds, the last one included, and then ends"
   const revisions = views.map((view) => view.revision);
   expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
 });
+
+describe("runs by what their saga says of them", () => {
+  const tagged = saga("tagged", {
+    version: 1,
+    input,
+    events: { GO: z.object({ n: z.number() }) },
+    attributes: ({ input: { n } }) => ({ isEven: n % 2 === 0, rest: n % 10 }),
+  })
+    .waitFor("GO")
+    .build();
+
+  test("are found by attributes, page by page, however far apart they are", async () => {
+    const top = benchTop([tagged]);
+    const options = { namespace: "test", sagas: [tagged], maxPayloadBytes: 1_000, maxReplays: 10 };
+    const client = connectedClient(top.ports, options);
+    for (let n = 0; n < 60; n += 1) await client.start(tagged, { n }, { id: `r${n}` });
+    await top.worker().start();
+    await top.clock.advance(5_000);
+    const found: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const from = cursor === undefined ? {} : { cursor };
+      const page = await client.list({ attributes: { isEven: true, rest: 4 }, limit: 2, ...from });
+      found.push(...page.runs.map(({ id }) => id));
+      sizes.push(page.runs.length);
+      cursor = page.cursor;
+    }
+    expect(found.toSorted()).toEqual(["r14", "r24", "r34", "r4", "r44", "r54"]);
+    expect(sizes.slice(0, 3)).toEqual([2, 2, 2]);
+    expect((await client.list({ attributes: { rest: "4" } })).runs).toEqual([]);
+    expect((await client.list({ attributes: { rest: 4 }, status: "completed" })).runs).toEqual([]);
+  });
+});

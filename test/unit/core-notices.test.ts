@@ -2,13 +2,18 @@
 import { describe, expect, test } from "vitest";
 import {
   afterAnswer,
+  againAfterMs,
   freshCourse,
+  type Hearing,
+  type NoticeFate,
   type NoticeHook,
   nextNotices,
   noticeId,
   noticeIn,
   noticesOf,
+  type OwedRun,
   type RunRecord,
+  type UnderWay,
 } from "../../src/core/index.ts";
 import { aCommit, aRecord } from "../support/records.ts";
 
@@ -74,51 +79,76 @@ describe("what is told", () => {
 });
 
 describe("when it is told", () => {
-  const text = (run: string, revision: number) =>
-    `${String(revision).padStart(10, "0")} ${JSON.stringify({ tenant: "t", run, revision })}`;
-  const none: ReadonlySet<string> = new Set();
-  const sent = (...given: Parameters<typeof nextNotices>) => nextNotices(...given).map(({ text: of }) => noticeIn(of));
+  const owing = (run: string, failure: Partial<NonNullable<OwedRun["failure"]>> | null = null): OwedRun => ({
+    ...{ run, text: run },
+    failure: failure === null ? null : { tries: 1, at: 0, why: "", againAt: 0, ...failure },
+  });
+  const many = (name: string, failure: Partial<NonNullable<OwedRun["failure"]>> | null = null) =>
+    Array.from({ length: 20 }, (_, n) => owing(`${name}${n}`, failure));
+  const none: UnderWay = new Map();
+  const sent = (...given: Parameters<typeof nextNotices>) => nextNotices(...given).map(({ run }) => run);
+  const hearing = (fates: readonly NoticeFate[], now = 1_000) =>
+    fates.reduce((course: Hearing, fate) => afterAnswer(course, fate, now, 0), freshCourse);
+  const fiveOf = (fate: NoticeFate) => Array.from({ length: 5 }, () => fate);
 
   test("of a run one after the other, of several runs at once, and no more than eight", () => {
-    const owing = [text("a", 1), text("a", 2), text("b", 1)];
-    expect(sent(freshCourse, owing, none, 0)).toMatchObject([
-      { run: "a", revision: 1 },
-      { run: "b", revision: 1 },
-    ]);
-    expect(sent(freshCourse, owing, new Set(["t:a"]), 0)).toMatchObject([{ run: "b" }]);
-    const many = Array.from({ length: 20 }, (_, n) => text(`r${n}`, 1));
-    expect(sent(freshCourse, many, none, 0)).toHaveLength(8);
-    expect(sent(freshCourse, many, new Set(["1", "2", "3", "4", "5", "6", "7", "8"]), 0)).toEqual([]);
+    expect(sent(freshCourse, [owing("a"), owing("b")], none, 0)).toEqual(["a", "b"]);
+    expect(sent(freshCourse, [owing("a"), owing("b")], new Map([["a", false]]), 0)).toEqual(["b"]);
+    expect(sent(freshCourse, many("r"), none, 0)).toHaveLength(8);
+    expect(
+      sent(
+        freshCourse,
+        many("r"),
+        new Map(
+          many("s")
+            .slice(0, 8)
+            .map(({ run }) => [run, false]),
+        ),
+        0,
+      ),
+    ).toEqual([]);
   });
 
-  test("what was not taken comes again, later and later and at most a minute, and holds up its own run alone", () => {
-    let course = freshCourse;
-    const pauses: number[] = [];
-    for (let tries = 1; tries <= 12; tries += 1) {
-      course = afterAnswer(course, "t:a", "failed", 1_000, 0.999_999);
-      // Others are heard meanwhile: the receiver is there.
-      course = afterAnswer(course, "t:b", "taken", 1_000, 0);
-      pauses.push(Math.round((course.runs.get("t:a")?.againAt ?? 0) - 1_000));
-    }
+  test("what was not taken comes again in its time, and leaves half of the room to what was not tried", () => {
+    expect(sent(freshCourse, [owing("a", { againAt: 600 })], none, 599)).toEqual([]);
+    expect(sent(freshCourse, [owing("a", { againAt: 600 })], none, 600)).toEqual(["a"]);
+    const both = sent(freshCourse, [...many("new"), ...many("old", {})], none, 0);
+    expect(both).toEqual(["new0", "new1", "new2", "new3", "old0", "old1", "old2", "old3"]);
+    const again = new Map(["x1", "x2", "x3", "x4"].map((run) => [run, true]));
+    expect(sent(freshCourse, [...many("new"), ...many("old", {})], again, 0)).toEqual(["new0", "new1", "new2", "new3"]);
+  });
+
+  test("it comes later and later, at most ten minutes later", () => {
+    const pauses = Array.from({ length: 14 }, (_, nth) => againAfterMs(nth + 1, 0.999_999_9));
     expect(pauses.slice(0, 4)).toEqual([500, 1_000, 2_000, 4_000]);
-    expect(pauses.at(-1)).toBe(60_000);
-    expect(sent(course, [text("a", 1), text("a", 2), text("b", 1)], none, 1_000)).toMatchObject([{ run: "b" }]);
-    expect(sent(course, [text("a", 1)], none, 61_000)).toMatchObject([{ run: "a", revision: 1 }]);
+    expect(pauses.at(-1)).toBe(600_000);
+    expect(againAfterMs(1, 0)).toBe(250);
   });
 
-  test("a receiver that takes nothing is asked by one at a time, and when it takes again nobody waits any longer", () => {
-    let course = freshCourse;
-    for (let n = 0; n < 5; n += 1) course = afterAnswer(course, `t:r${n}`, "failed", 1_000, 0);
-    const owing = Array.from({ length: 9 }, (_, n) => text(`r${n}`, 1));
-    expect(sent(course, owing, none, 1_000)).toEqual([]);
-    expect(sent(course, owing, none, 1_250)).toHaveLength(1);
-    expect(sent(course, owing, new Set(["t:r7"]), 1_250)).toEqual([]);
-    const heard = afterAnswer(course, "t:r0", "taken", 1_250, 0);
-    expect(sent(heard, owing.slice(1), none, 1_250)).toHaveLength(8);
+  test("a receiver that takes nothing is asked one thing at a time, of what was tried and of what was not, and at once", () => {
+    const course = hearing(fiveOf("failed"));
+    expect(sent(course, [...many("new"), ...many("old", {})], none, 1_000)).toEqual(["new0", "old0"]);
+    expect(sent(course, [...many("new"), ...many("old", {})], new Map([["x", true]]), 1_000)).toEqual(["new0"]);
+    expect(sent(course, [...many("new"), ...many("old", {})], new Map([["x", false]]), 1_000)).toEqual(["old0"]);
+    expect(sent(afterAnswer(course, "taken", 1_000, 0), many("new"), none, 1_000)).toHaveLength(8);
   });
 
-  test("one that was refused for good is through", () => {
-    const failed = afterAnswer(freshCourse, "t:a", "failed", 0, 0);
-    expect(afterAnswer(failed, "t:a", "refused", 1, 0)).toEqual(freshCourse);
+  test("one that is not there is left alone, longer and longer; once it is back nobody waits any longer", () => {
+    const course = hearing(fiveOf("away"));
+    expect(sent(course, many("new"), none, 1_249)).toEqual([]);
+    expect(sent(course, many("new"), none, 1_250)).toEqual(["new0"]);
+    expect(hearing([...fiveOf("away"), ...fiveOf("away"), ...fiveOf("away")]).restUntil).toBe(16_000);
+    const waits = many("old", { at: 1_100, againAt: 60_000 });
+    for (const fate of ["taken", "failed"] as const) {
+      const back = afterAnswer(course, fate, 1_250, 0);
+      expect(sent(back, waits, none, 1_250)).not.toEqual([]);
+      // What is not taken from then on waits as ever.
+      expect(sent(back, many("old", { at: 1_250, againAt: 60_000 }), none, 1_300)).toEqual([]);
+    }
+  });
+
+  test("an answer to one thing says that it is there", () => {
+    expect(hearing(["away", "away", "refused"])).toEqual(freshCourse);
+    expect(hearing(["away", "away", "away", "away", "failed"])).toMatchObject({ failures: 5, away: 0, restUntil: 0 });
   });
 });

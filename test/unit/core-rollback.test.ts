@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { foldLog, isForgotten, type Remembered, type Run, recreated } from "../../src/core/index.ts";
+import { foldLog, isForgotten, type Remembered, type Row, type Run, recreated } from "../../src/core/index.ts";
 import { notApplied, ok, Play, retry } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 
@@ -58,12 +58,45 @@ describe("a store that knows less than a worker remembers", () => {
     expect(play.flying()).toEqual(["c"]);
   });
 
-  test("its log says so, and is not read back over that", () => {
+  test("its log says so, goes on above what is remembered, and is read back from there", () => {
     const { play, known } = rolledBack();
     find(play, known);
-    expect(play.taken()).toContainEqual({ what: "restored", note: "revision 4" });
+    expect(play.run.record.revision).toBe(known.revision + 1);
+    expect(play.log.map(({ revision }) => revision)).toEqual([1, 2, 3, 4, 5]);
+    expect(play.log[3]).toMatchObject({ taken: [{ what: "forgotten" }], digest: play.log[2]?.digest });
+    expect(play.taken()).toContainEqual(expect.objectContaining({ what: "restored", note: "revision 4" }));
+    play.verb(retry());
+    play.answer("c", ok());
     const steps = foldLog(play.machine, play.run, play.log);
-    expect(steps.at(-1)?.problem).toBe("the store has forgotten what was before it");
+    expect(steps.map(({ problem }) => problem)).toEqual(steps.map(() => null));
+    expect(steps.at(-1)).toMatchObject({ revision: play.run.record.revision, snapshot: play.run.record.snapshot });
+    const forged = play.log.map((entry, at) => (at === 3 ? { ...entry, digest: "another" } : entry));
+    expect(foldLog(play.machine, play.run, forged)[0]?.problem).toBe("it does not follow the entry before");
+  });
+
+  test("what was done after it comes later in the order of effects than what is remembered", () => {
+    const { play, known } = rolledBack();
+    find(play, known);
+    play.verb(retry());
+    play.answer("c", ok());
+    const order = play.run.rows.map(({ call }) => call.firstSentRevision as number);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(new Set(order).size).toBe(order.length);
+  });
+
+  test("what the store knows of calls beyond what is remembered stays: it is no less outside", () => {
+    const { play, known } = rolledBack();
+    // Somebody has driven it from where the store was, and there its call was sent twice, and a row was asked for that is not remembered.
+    const [a, b] = play.run.rows as [Row, Row];
+    const again: Row = { ...b, call: { ...b.call, state: "unknown", send: 2, attempt: 2, probeAt: null } };
+    const more: Row = { ...b, seq: 4, call: { ...b.call, state: "unknown", probeAt: null } };
+    const third = (known.run as Run).rows[2] as Row;
+    play.run = { ...play.run, record: { ...play.run.record, rows: 4 }, rows: [a, again, third, more] };
+    find(play, known);
+    expect(play.run.record.rows).toBe(4);
+    expect(play.row("b").call).toMatchObject({ send: 2 });
+    expect(play.run.rows[3]).toMatchObject({ abandoned: true, step: "b" });
+    expect(play.run.record.open).toContain(4);
   });
 
   test("what one of the forgotten commits had taken from the inbox is not taken again, what came since is", () => {
@@ -95,9 +128,33 @@ describe("a store that knows less than a worker remembers", () => {
     find(play, { ...known, run: null });
     expect(play.review).toMatchObject({ reason: "store_rollback", evidence: { restored: false } });
     expect(play.run.rows.map(({ step }) => step)).toEqual(["a", "b"]);
+    expect(play.run.record.revision).toBe(known.revision + 1);
+    const steps = foldLog(play.machine, play.run, play.log);
+    expect(steps.map(({ problem }) => problem)).toEqual(steps.map(() => null));
+    const forged = play.log.map((entry, at) => (at === 3 ? { ...entry, digest: "another" } : entry));
+    expect(foldLog(play.machine, play.run, forged).at(-1)?.problem).toContain("stands for what is forgotten");
     const other = rolledBack();
     find(other.play, { ...other.known, revision: 2, isDenied: true, run: { ...other.play.run } as Run });
     expect(other.play.review?.evidence).toEqual({ stored: 3, remembered: 2, restored: false });
+  });
+
+  test("it asks for its turn again, which the line may have forgotten, and does nothing before it has it", () => {
+    const concurrency = { key: () => "one", limit: 1 };
+    const play = new Play(line([call("a"), call("b")], { concurrency }));
+    const old = play.run;
+    const log = play.log.length;
+    play.turned({ answer: "MINE" });
+    play.answer("a", ok());
+    const known = remembered(play);
+    play.run = old;
+    play.log.length = log;
+    play.inFlight.clear();
+    find(play, known);
+    expect([...play.line.keys()]).toEqual(["turn:ask"]);
+    play.verb(retry());
+    expect(play.flying()).toEqual([]);
+    play.turned({ answer: "MINE" });
+    expect(play.flying()).toEqual(["b"]);
   });
 
   test("a question that was open in it is put again after this one", () => {
@@ -132,7 +189,7 @@ test("what came back is not replaced by what somebody knew earlier, whatever its
   find(play, known);
   const { record } = play.run;
   expect(record.knownTo).toBe(known.at);
-  const earlier = { ...known, revision: record.revision + 5, at: known.at - 1, isDenied: true };
+  const earlier = { ...known, at: known.at - 1, isDenied: true };
   expect(isForgotten(record, earlier)).toBe(false);
   expect(isForgotten(record, { ...earlier, at: known.at + 1 })).toBe(true);
   const { record: anew } = recreated(known, known.run as Run);
@@ -144,14 +201,16 @@ test("a run that is gone is created anew as it is remembered", () => {
   const { known } = rolledBack();
   const run = known.run as Run;
   const { record, rows, log } = recreated(known, run);
-  expect(record).toMatchObject({ revision: 1, status: "running", seen: 0, logDigest: log.digest });
+  expect(record).toMatchObject({ revision: 3, logFrom: 3, status: "running", seen: 0, logDigest: log.digest });
   expect(rows).toEqual(run.rows);
-  expect(log).toMatchObject({ revision: 1, from: null, to: "running", at: run.record.createdAt });
+  expect(isForgotten(record, known)).toBe(true);
+  expect(log).toMatchObject({ revision: 3, from: null, to: "running", at: run.record.createdAt });
   const ended = recreated(known, { ...run, record: { ...run.record, status: "completed", endedAt: 7 } });
   expect(ended).toMatchObject({
     log: { at: 7, to: "completed" },
     memberships: ["status:completed", "saga:line:completed"],
   });
   expect(isForgotten(ended.record, known)).toBe(false);
-  expect(isForgotten(ended.record, { ...known, at: known.at + 1 })).toBe(true);
+  expect(ended.record.revision).toBe(known.revision + 1);
+  expect(isForgotten(ended.record, { ...known, revision: 6, at: known.at + 1 })).toBe(true);
 });

@@ -309,6 +309,12 @@ describe("the profile observability", () => {
     for (const [, { ports = [] }] of watching) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
+  test("the viewer of traces is where the file says that workers send them", () => {
+    const [, host = ""] = /OTEL_EXPORTER_OTLP_ENDPOINT=http:\/\/(\w+):4318/.exec(read("docker-compose.yml")) ?? [];
+    expect(watching.map(([name]) => name)).toContain(host);
+    expect(compose.services["worker"]?.environment).toHaveProperty("OTEL_EXPORTER_OTLP_ENDPOINT");
+  });
+
   test("no image is `latest`, or without a tag", () => {
     for (const { image } of Object.values(compose.services)) {
       const name = /^\$\{\w+:-(.+)\}$/.exec(image)?.[1] ?? image;

@@ -14,6 +14,7 @@ import { svgOf } from "../../src/cli/diagram/svg.ts";
 import { approval, type Saga, saga, step } from "../../src/index.ts";
 import { sagaGraph } from "../../src/saga/index.ts";
 import { cli } from "../support/cli.ts";
+import { shapeOf } from "../support/shape.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const input = z.object({});
@@ -156,5 +157,6 @@ test("reprise diagram prints each of its formats", async () => {
     kind: "SagaDiagram",
     data: { saga: "order", version: 1 },
   });
+  expect(shapeOf(JSON.parse(json?.stdout ?? ""))).toMatchSnapshot("SagaDiagram");
   expect([none?.code, none?.stderr]).toEqual([2, expect.stringContaining("mermaid, svg, json")]);
 });

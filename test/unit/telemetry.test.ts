@@ -155,7 +155,10 @@ describe("metrics", () => {
     const store = {
       load: async () => ({ ...load, now }),
       durability: async () => "forgetful",
-      noticesOwed: async () => ({ hooks: [{ hook: "shop", owed: 3, oldestAt: now - 9_000, lost: 1 }], now }),
+      noticesOwed: async () => ({
+        hooks: [{ hook: "shop", owed: 3, oldestAt: now - 9_000, lost: 1, failing: 0 }],
+        now,
+      }),
       ledger: async () => [aRow(1, {}, { approval: { since: now - 5_000 } as never })],
       listShared: async ({ listings: [listing] }: { listings: readonly string[] }) => ({
         runs: listing === "parked" ? [{ review }] : [{ tenant: "t", id: "r", asks: [1], createdAt: 1 }],

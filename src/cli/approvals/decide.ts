@@ -75,8 +75,10 @@ export const approve = command<[id: string], ApproveFlags>({
     "reprise approve refund-7#3.1 --role finance --shown 4f2c --reason 'checked the invoice'",
     `reprise approve refund-7 --role finance --edit '{"orderId":"o-1","cents":4000,"openedBy":"ann"}'`,
     "reprise approve loan-3 --role officer --form @form.json --yes --json",
+    "reprise approve refund-7 --role finance --dry-run",
   ],
   kinds: ["Decision"],
+  changes: {},
   run: async (cli, flags, id) => {
     // They were parsed: what JSON.parse gives is JSON.
     const input = flags.edit === undefined ? {} : { input: (await jsonOf(flags.edit, "--edit", cli.io)) as Json };
@@ -100,6 +102,7 @@ export const reject = command<[id: string], WhoFlags>({
     "reprise reject refund-7 --dry-run --reason 'no invoice'",
   ],
   kinds: ["Decision"],
+  changes: {},
   run: async (cli, flags, id) => {
     const asked = await findApproval(cli, id);
     await looked(cli, asked, flags, "Reject it");
@@ -116,8 +119,10 @@ export const respond = command<[id: string, text: string], WhoFlags & { readonly
     "reprise respond refund-7 'Which invoice is it?' --role finance --yes",
     "reprise respond refund-7 'It is invoice 12' --answer --by ann --yes",
     "reprise respond refund-7#3.1 'Why so much?' --shown 4f2c --json",
+    "reprise respond refund-7 'Which invoice is it?' --dry-run",
   ],
   kinds: ["Decision"],
+  changes: { noReason: "its text is what is said" },
   run: async (cli, flags, id, text) => {
     const asked = await findApproval(cli, id);
     await looked(cli, asked, flags, "Say it");

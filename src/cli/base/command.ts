@@ -18,7 +18,7 @@
  *     });
  *
  * Rules: data goes through `cli.out.document`, `list` or `lines`, everything else through `cli.out.note` (stderr). Text of users is
- * never coloured or joined by hand: lines are made of pieces (`ink.ts`), which are cleaned. What changes something takes
+ * never coloured or joined by hand: lines are made of pieces (`ink.ts`), which are cleaned. What changes something says so (`changes`), takes
  * `--dry-run`, a `--reason` (`cli.reason()`), and asks through `cli.ask` (a script is told the flag it lacks); several runs at once go
  * through `bulk.ts`. A refusal is thrown (RepriseError, UsageError). Whatever is much to load is imported inside `run`.
  * `test/unit/cli-program.test.ts` demands of every command a summary, three examples that parse, and documents that are documented.
@@ -29,6 +29,12 @@ import type { Cli } from "./cli.ts";
 
 /** `["-i, --input <json>", "what it is"]`; `many`: it may be given several times. */
 export type OptionSpec = readonly [flags: string, about: string, many?: "many"];
+
+/** It changes something: it takes `--dry-run` and `--reason`, or says here why not. */
+export interface Changes {
+  readonly noDryRun?: string;
+  readonly noReason?: string;
+}
 
 export interface CommandSpec<Args extends readonly unknown[] = readonly never[], Flags = object> {
   readonly name: string;
@@ -41,6 +47,8 @@ export interface CommandSpec<Args extends readonly unknown[] = readonly never[],
   readonly examples: readonly [string, string, string, ...string[]];
   /** Kinds of the documents it prints with `--json`. */
   readonly kinds: readonly string[];
+  /** Left out: it only looks. */
+  readonly changes?: Changes;
   run(cli: Cli, flags: Flags, ...args: Args): Promise<ExitCode>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A worker of `reprise dev`: a process of its own, since modules that were read once are not read again. Owns starting it, hearing that it
- * serves, and its end. Invariant: none outlives `end`.
+ * serves, and its end. Invariants: none outlives `end`; none goes on when this process is gone, however it ended: nobody holds its stdin then.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -32,9 +32,11 @@ export function startDevWorker(cli: Cli, redis: string): DevWorker {
   const argv = flags.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
   const child = spawn(
     process.execPath,
-    [...process.execArgv, mainFile(), "worker", "--json", "--admin-port", "0", ...argv],
-    { cwd: io.cwd, env: { ...io.env, REDIS_URL: redis }, stdio: ["ignore", "pipe", "pipe"] },
+    [...process.execArgv, mainFile(), "worker", "--json", "--admin-port", "0", "--until-stdin-ends", ...argv],
+    { cwd: io.cwd, env: { ...io.env, REDIS_URL: redis }, stdio: ["pipe", "pipe", "pipe"] },
   );
+  // It may be gone when its end of the pipe is closed.
+  child.stdin.on("error", () => undefined);
   const ended = once(child, "close").catch(() => undefined);
   createInterface(child.stderr).on("line", (line) => cli.out.warn(readable(line)));
   const ready = new Promise<Ready | null>((resolve) => {

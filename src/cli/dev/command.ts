@@ -26,6 +26,7 @@ open: raise the version, or finish them.`,
   options: [["--workers <n>", "so many worker processes; 1 unless given"]],
   examples: ["reprise dev", "reprise dev --workers 2", "reprise dev --redis redis://127.0.0.1:6379 --jsonl"],
   kinds: ["DevServing"],
+  changes: { noDryRun: "it serves until it is ended", noReason: "it serves until it is ended" },
   run: async (cli, { workers = "1" }) => {
     const count = wholeOf(workers, "--workers", 1, 32);
     const file = fileOf(cli.globals, cli.io);

@@ -16,6 +16,7 @@ export const dlqDiscard = command<[ids: readonly string[]], SelectFlags>({
     "reprise dlq discard --saga order --step mail --reason 'mails of March' --expect 31",
   ],
   kinds: ["ActList", "Act"],
+  changes: {},
   run: async (cli, flags, ids) => {
     if (flags.status !== undefined && flags.status !== "needs_review")
       throw new UsageError("only runs in needs_review are parked");

@@ -22,6 +22,7 @@ export const effectsProbe = command<[id: string], object>({
     "reprise effects probe order-o-1#2 --dry-run",
   ],
   kinds: ["EffectAct"],
+  changes: { noReason: "it asks the outside, and decides nothing" },
   run: async (cli, _, id) => {
     const found = await findEffect(cli, id);
     const review = await reviewOf(found);
@@ -53,8 +54,10 @@ export const effectsResolve = command<[id: string], ResolveFlags>({
     `reprise effects resolve order-o-1#2 --as happened --ref ch_77 --result '{"chargeId":"ch_77"}' --evidence 'seen at the bank'`,
     "reprise effects resolve order-o-1#2 --as absent --evidence 'the bank has nothing' --yes",
     "reprise effects resolve order-o-1#2/undo --as happened --evidence 'refunded by hand' --yes --json",
+    "reprise effects resolve order-o-1#2 --as absent --evidence 'the bank has nothing' --dry-run",
   ],
   kinds: ["EffectAct"],
+  changes: { noReason: "--evidence is the reason" },
   run: async (cli, flags, id) => {
     const resolution = await resolutionOf(cli, flags);
     const found = await findEffect(cli, id);

@@ -31,6 +31,7 @@ export const initCommand = command<[dir?: string], InitFlags>({
     "reprise init . --template batch --dry-run",
   ],
   kinds: ["NewFiles"],
+  changes: { noReason: "it makes files of the caller's" },
   run: async (cli, flags, dir = ".") => {
     const folder = resolve(cli.io.cwd, dir);
     const template = oneOf(flags.template ?? "order", "--template", templates);
@@ -52,6 +53,7 @@ export const newSaga = command<[name: string], object>({
   args: [["<name>", "a name in JavaScript: letters and digits"]],
   examples: ["reprise new saga invoice", "reprise new saga invoice --dry-run", "reprise new saga invoice --json"],
   kinds: ["NewFiles"],
+  changes: { noReason: "it makes files of the caller's" },
   run: async (cli, _, name) => {
     if (!/^[a-z][A-Za-z0-9]{0,63}$/.test(name))
       throw new UsageError(`${name}: a saga is named by letters and digits, beginning with a small letter`);

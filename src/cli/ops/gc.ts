@@ -10,8 +10,9 @@ export const gcCommand = command<[], object>({
   summary: "Delete runs that have ended and whose retention is over; workers do it by and by",
   details:
     "A few runs at a time, so that others wait no longer for Redis than that takes. --dry-run only counts. It is confirmed (--yes).",
-  examples: ["reprise gc --dry-run", "reprise gc --yes", "reprise gc --yes --json"],
+  examples: ["reprise gc --dry-run", "reprise gc --yes", "reprise gc --yes --reason 'the disk is full' --json"],
   kinds: ["GcReport"],
+  changes: {},
   run: async (cli) => {
     const client = await cli.client();
     const { dryRun, yes } = cli.globals;

@@ -47,6 +47,7 @@ had one format so far: nothing of it is to be migrated.`,
     "reprise migrate order-o-1 --to 2 --reason INC-7 --json",
   ],
   kinds: ["RunMigrationList", "RunMigration"],
+  changes: {},
   run: async (cli, flags, ids) => {
     const client = await cli.client();
     const planned = await plannedMoves(cli, client, flags, ids);

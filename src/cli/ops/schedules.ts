@@ -65,6 +65,7 @@ export const schedulesPause = command<[id: string], object>({
     "reprise schedules pause nightly --reason INC-7 --json",
   ],
   kinds: ["Schedule"],
+  changes: {},
   run: async (cli, _, id) => {
     const { schedules } = await cli.client();
     if (cli.globals.dryRun) return dryRun(cli, await schedules.get(id), "It would be paused.");
@@ -78,11 +79,12 @@ export const schedulesResume = command<[id: string], object>({
   summary: "It starts again what falls due from now on",
   args: [idArg],
   examples: [
-    "reprise schedules resume nightly",
+    "reprise schedules resume nightly --reason 'the bank is open'",
     "reprise schedules resume nightly --dry-run",
     "reprise schedules resume nightly --json",
   ],
   kinds: ["Schedule"],
+  changes: {},
   run: async (cli, _, id) => {
     const { schedules } = await cli.client();
     if (cli.globals.dryRun) return dryRun(cli, await schedules.get(id), "It would start again what falls due.");
@@ -102,10 +104,11 @@ export const schedulesRunNow = command<[id: string], RunNowFlags>({
   options: [["--request-id <id>", "asking again with it starts nothing more"]],
   examples: [
     "reprise schedules run-now nightly",
-    "reprise schedules run-now nightly --request-id INC-7",
+    "reprise schedules run-now nightly --request-id INC-7 --reason 'last night failed'",
     "reprise schedules run-now nightly --dry-run",
   ],
   kinds: ["ScheduledRun", "Schedule"],
+  changes: {},
   run: async (cli, { requestId }, id) => {
     const { schedules } = await cli.client();
     if (cli.globals.dryRun) return dryRun(cli, await schedules.get(id), "A run of it would be started.");

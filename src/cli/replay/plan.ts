@@ -6,6 +6,7 @@ import type { Cli } from "../base/cli.ts";
 import { onlyOne } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
+import type { Progress } from "../base/progress.ts";
 import { statuses } from "../base/select.ts";
 import { durationOf, jsonOf, oneOf, wholeOf } from "../base/values.ts";
 import { agoText, counted, runText } from "../base/words.ts";
@@ -63,11 +64,20 @@ export const replayPlan = command<[ids: readonly string[]], Flags>({
     `reprise replay plan order-o-1 --retry charge --patch '{"orderId":"o-1","cents":4100}'`,
   ],
   kinds: ["ReplayPlan", "ReplayPlanList", "Batch"],
+  changes: { noDryRun: "it is the dry run of `replay run`", noReason: "nothing is done to a run" },
   run: async (cli, flags, ids) => {
     const { saga, status, why, step } = flags;
     if (onlyOne(ids, { saga, status, why, step }) === "filter") return await planBatch(cli, flags);
     const plans: ReplayPlan[] = [];
-    for (const id of ids) plans.push(await (await reach(cli, id)).plan(await optionsOf(cli, flags)));
+    const progress = cli.out.progress("plan", ids.length);
+    try {
+      for (const id of ids) {
+        plans.push(await (await reach(cli, id)).plan(await optionsOf(cli, flags)));
+        progress.at(plans.length);
+      }
+    } finally {
+      progress.end();
+    }
     printPlans(cli, plans, await cli.tenant());
     return plans.every(({ safe }) => safe) ? exitCodes.ok : exitCodes.unsafe;
   },
@@ -171,7 +181,13 @@ async function planBatch(cli: Cli, flags: Flags): Promise<ExitCode> {
   };
   const bounded = limit === undefined ? {} : { limit: wholeOf(limit, "--limit", 1, 1_000) };
   const expiring = options.expiresIn === undefined ? {} : { expiresIn: options.expiresIn };
-  const batch = await (await cli.client()).replayMany({ filter, mode, ...bounded, ...expiring });
+  let progress: Progress | null = null;
+  const onProgress = (done: number, runs: number): void => {
+    progress ??= cli.out.progress("plan", runs);
+    progress.at(done);
+  };
+  const planning = (await cli.client()).replayMany({ filter, mode, ...bounded, ...expiring, onProgress });
+  const batch = await planning.finally(() => progress?.end());
   cli.out.document("Batch", batch, { id: batch.id, lines: () => batchLines(cli, batch) });
   cli.out.note(`Execute what is safe: reprise replay run ${batch.id} --canary 1 --reason ...`);
   return batch.items.every(({ safe }) => safe) ? exitCodes.ok : exitCodes.unsafe;

@@ -40,6 +40,7 @@ export const replayRun = command<[plan: string], Flags>({
     "reprise replay run 01J8Z2 --dry-run --json",
   ],
   kinds: ["Replayed", "BatchReport"],
+  changes: {},
   run: async (cli, flags, id) => {
     if (flags.onlySafe && flags.override !== undefined) throw new UsageError("--only-safe or --override, not both");
     const client = await cli.client();

@@ -22,6 +22,7 @@ function actCommand({ summary, details, ...act }: Wish): AnyCommand {
       `reprise runs ${verb} --saga order --status running --reason 'wrong price' --expect 31 --json`,
     ],
     kinds: ["ActList", "Act"],
+    changes: {},
     run: async (cli, flags, ids) => await actOnRuns(cli, await selectRuns(cli, ids, flags), act, flags),
   });
 }

@@ -24,9 +24,11 @@ export const runsBundle = command<[id: string], Flags>({
   examples: [
     "reprise runs bundle order-o-1 --to order-o-1.json",
     "reprise runs bundle order-o-1 --mask email --mask phone > order-o-1.json",
+    "reprise runs bundle order-o-1 --to order-o-1.json --dry-run",
     "reprise runs bundle order-o-1 | jq .log",
   ],
   kinds: ["BundleFile"],
+  changes: { noReason: "it writes a file of the caller's" },
   run: async (cli, { to, mask = [] }, id) => {
     const run = await reach(cli, id);
     const bundle = await run.bundle({ mask });

@@ -63,10 +63,12 @@ function takenText(taken: Taken, rows: readonly Named[], out: Out): string {
       return step === "" ? "its time is over" : `the time of ${step} is over`;
     case "stood":
       return "the log can be read from here";
+    case "restored":
+      return `restored, as a worker remembered it: ${taken.note}`;
     case "created":
     case "begun":
     case "resumed":
-    case "restored":
+    case "forgotten":
     case "parked":
     case "unwinding":
     case "ended":

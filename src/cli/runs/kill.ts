@@ -19,6 +19,7 @@ export const runsKill = command<[id: string], { readonly really?: string }>({
     "reprise runs kill order-o-1 --reason 'the shop is gone' --yes --really order-o-1",
   ],
   kinds: ["ActList", "Act"],
+  changes: {},
   run: async (cli, { really }, id) => {
     const run = await reach(cli, id);
     const name = nameOf(cli, run);

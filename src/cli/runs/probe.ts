@@ -13,6 +13,7 @@ export const runsProbe = command<[id: string], object>({
     "reprise runs probe order-o-1 --by ann --json",
   ],
   kinds: ["ActList", "Act"],
+  changes: { noReason: "it asks the outside, and decides nothing" },
   run: async (cli, _, id) =>
     await actOnRuns(
       cli,

@@ -24,16 +24,22 @@ export const runsSignal = command<[run: string, event: string], Flags>({
   ],
   examples: [
     `reprise runs signal order-o-1 PAID -i '{"cents":4200}'`,
-    "reprise runs signal order-o-1 PAID --id payment-77 -i @payment.json",
+    "reprise runs signal order-o-1 PAID --id payment-77 -i @payment.json --reason 'paid by cheque'",
     "reprise runs signal order-o-1 PAID --dry-run",
   ],
   kinds: ["Signal"],
+  changes: {},
   run: async (cli, flags, id, event) => {
     // It was parsed: what JSON.parse gives is JSON.
     const payload = (await jsonOf(flags.input ?? "{}", "--input", cli.io)) as Json;
     const run = await reach(cli, id);
-    const { dryRun } = cli.globals;
-    const send = () => run.signal(event, payload, { by: cli.by, ...(flags.id === undefined ? {} : { id: flags.id }) });
+    const { dryRun, reason } = cli.globals;
+    const send = () =>
+      run.signal(event, payload, {
+        by: cli.by,
+        ...(flags.id === undefined ? {} : { id: flags.id }),
+        ...(reason === undefined ? {} : { reason }),
+      });
     const answer = dryRun ? "would" : await send();
     const view = await run.get();
     const data = { tenant: run.tenant, run: run.id, event, answer, status: view.status };

@@ -30,9 +30,11 @@ export const runsStart = command<[saga: string], Flags>({
   examples: [
     `reprise runs start order -i '{"id":"o-1","cents":4200}' --id order-o-1`,
     "reprise runs start order -i @order.json --wait --timeout 60s",
+    "reprise runs start order -i @order.json --dry-run",
     "cat order.json | reprise runs start order -i - --wait --json",
   ],
   kinds: ["Run"],
+  changes: { noReason: "the input says what it is for" },
   run: async (cli, flags, saga) => {
     const input = await jsonOf(flags.input ?? "{}", "--input", cli.io);
     const options: StartOptions = {

@@ -39,6 +39,7 @@ export const runsSkip = command<[id: string], object>({
     "reprise runs skip acme/order-o-1 --reason INC-7 --json",
   ],
   kinds,
+  changes: {},
   run: (cli, _, id) => onReview(cli, id, "skip", (run, options) => run.operator.skip(options)),
 });
 
@@ -53,6 +54,7 @@ export const runsDiscardEvent = command<[id: string], object>({
     "reprise runs discard-event acme/order-o-1 --reason INC-7 --json",
   ],
   kinds,
+  changes: {},
   run: (cli, _, id) => onReview(cli, id, "discard-event", (run, options) => run.operator.discard(options)),
 });
 
@@ -67,6 +69,7 @@ export const runsRaise = command<[id: string, budget: string, to: string], objec
     "reprise runs raise agent-7 seconds 3600 --reason INC-7 --json",
   ],
   kinds,
+  changes: {},
   run: async (cli, _, id, budget, text) => {
     const to = wholeOf(text, "<to>", 1, Number.MAX_SAFE_INTEGER);
     return await onReview(cli, id, "raise", (run, options) => run.operator.raise({ ...options, budget, to }));
@@ -86,6 +89,7 @@ again, unless --despite. ${onlyWhere}`,
     "reprise runs rewind order-o-1 packing --despite --reason INC-7 --json",
   ],
   kinds,
+  changes: {},
   run: async (cli, { despite = false }, id, to) => {
     const { savepoints } = await (await reach(cli, id)).get();
     if (!savepoints.includes(to)) {

@@ -67,7 +67,11 @@ function outcomesOf(given: readonly string[]): Readonly<Record<string, readonly 
 
 async function runOnce(cli: Cli, saga: Saga, options: Options): Promise<ExitCode> {
   const { simulate } = await import("../../testing/index.ts");
-  const run = await simulate(saga, options);
+  // How many steps it will take nobody knows.
+  const progress = cli.out.progress("simulate", null);
+  const run = await simulate(saga, { ...options, onCommit: (commits) => progress.at(commits) }).finally(() =>
+    progress.end(),
+  );
   try {
     const view = await viewOf(saga, run);
     cli.out.document("Simulation", view, { lines: () => linesOf(cli, view) });

@@ -13,6 +13,7 @@ export const workersDrain = command<[string], object>({
     "reprise workers drain 4fGh2kLm9QwErT5yUiOp --reason 'move to eu-2' --json",
   ],
   kinds: ["Drain"],
+  changes: {},
   run: async (cli, _flags, worker) => {
     const client = await cli.client();
     const seen = (await client.workers()).workers.find(({ id }) => id === worker);

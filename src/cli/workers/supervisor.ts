@@ -25,6 +25,7 @@ too long, when parked runs grow, and when Redis is away, short of memory or not 
     "reprise supervisor --admin-port 0 --name watch-1",
   ],
   kinds: ["SupervisorReady", "Alert"],
+  changes: { noDryRun: "it serves until it is ended", noReason: "it serves until it is ended" },
   run: async (cli, { name, adminPort }) => {
     const { createSupervisor } = await import("../../orchestrator/index.ts");
     const { tenant: _tenant, file: _file, services: _services, alerts, ...place } = await cli.place();

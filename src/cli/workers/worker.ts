@@ -1,6 +1,6 @@
 /**
  * `reprise worker`: a worker process for the sagas of a project. It ends when it was asked to: by SIGTERM, or from afar
- * (`reprise workers drain`). A second signal ends it at once, which is safe: another worker takes over.
+ * (`reprise workers drain`), or, where that is wished, by the end of its stdin. A second signal ends it at once, which is safe: another worker takes over.
  */
 import type { CreateWorkerOptions, createWorker } from "../../orchestrator/index.ts";
 import type { Cli } from "../base/cli.ts";
@@ -16,6 +16,7 @@ interface Flags {
   readonly name?: string;
   readonly allowForgetfulStore?: true;
   readonly adminPort?: string;
+  readonly untilStdinEnds?: true;
 }
 
 /** What the manifests in `deploy/` ask. */
@@ -34,6 +35,7 @@ free one.`,
     ["--name <name>", "what it is called in lists (REPRISE_WORKER_NAME, or host and process)"],
     ["--allow-forgetful-store", "run `once` steps on a Redis that may forget a second of them"],
     ["--admin-port <port>", `where probes ask (REPRISE_ADMIN_PORT, or ${usualAdminPort})`],
+    ["--until-stdin-ends", "as SIGTERM when stdin is closed: by whoever started it, or by its death"],
   ],
   examples: [
     "reprise worker",
@@ -41,16 +43,23 @@ free one.`,
     "reprise worker --queues mail=5:100/1s --admin-port 0",
   ],
   kinds: ["WorkerReady"],
+  changes: { noDryRun: "it serves until it is ended", noReason: "it serves until it is ended" },
   run: async (cli, flags) => {
     const { createWorker } = await import("../../orchestrator/index.ts");
     const worker = await started(cli, flags, createWorker);
+    let isStopping = false;
     const stop = (): void => {
+      if (isStopping) return;
+      isStopping = true;
       cli.out.note("Draining: no new runs are taken, calls that were made may end. Again: end at once.");
       void worker.stop();
     };
     if (cli.signal.aborted) stop();
     else cli.signal.addEventListener("abort", stop, { once: true });
+    if (flags.untilStdinEnds) cli.io.stdin.once("end", stop).once("close", stop).resume();
     const asked = await worker.ended;
+    // What nobody reads any more does not hold up the end.
+    if (flags.untilStdinEnds) cli.io.stdin.pause();
     if (asked !== null) cli.out.note(`Drained: ${asked.by} asked for it (${asked.reason}).`);
     return exitCodes.ok;
   },

@@ -30,7 +30,7 @@ export function happened(draft: Draft, place: Place, how: Happened): void {
     proof: how.proof,
     // It may have been taken for never sent; now it has its place in the order of effects.
     firstSentAt: call.firstSentAt ?? draft.input.now,
-    firstSentRevision: call.firstSentRevision ?? draft.before.record.revision + 1,
+    firstSentRevision: call.firstSentRevision ?? draft.revision,
     deadline: null,
     fence: null,
     nextAt: null,

@@ -3,8 +3,9 @@
  * and the run's input alone. Owns what it means that a run's history explains its present (invariant I4): every snapshot
  * follows from the entries before it, and every digest from the one before.
  *
- * A log need not begin with the run: it is read from an entry that says where the machine stood (`log-base.ts`), and of a run
- * that has moved to another version from the entry that says so, since only today's machine is here.
+ * A log need not begin with the run: it is read from an entry that says where the machine stood (`log-base.ts`); of a run that has
+ * moved to another version from the entry that says so, since only today's machine is here, and of one that was brought back
+ * (`rollback.ts`) from there, since what led to it is forgotten.
  *
  * Only a pure machine can be folded: one whose guards or assigns look at a clock or draw lots ends elsewhere.
  */
@@ -45,8 +46,8 @@ export interface FoldOptions {
 }
 
 /**
- * The snapshots a log leads to, one an entry (of a run that has moved to another version, from that one on). After the first
- * problem nothing more is said.
+ * The snapshots a log leads to, one an entry (of a run that has moved to another version or was brought back, from that one on). After
+ * the first problem nothing more is said.
  */
 export function foldLog(
   machine: Machine,
@@ -83,13 +84,23 @@ function missesValues({ record, rows }: Folded): boolean {
   return record.input instanceof MissingArtifact || missingIn(null, rows).length > 0;
 }
 
-function isMigrated({ taken }: LogEntry): boolean {
-  return taken.some((each) => each.what === "migrated" && each.base !== undefined);
+/** Does the machine stand there for another reason than the entries before it? */
+function isNewBeginning({ taken }: LogEntry): boolean {
+  return taken.some((each) => each.what === "restored" || (each.what === "migrated" && each.base !== undefined));
+}
+
+function isLost({ taken }: LogEntry): boolean {
+  return taken[0]?.what === "forgotten";
 }
 
 function digestProblem(previous: string, entry: LogEntry, snapshot: MachineState | null): string | null {
   const digest = entryDigest(previous, entry, snapshot);
   return digest === entry.digest ? null : `its digest is ${entry.digest}, from the log follows ${digest}`;
+}
+
+/** What is lost leaves the chain as it was. */
+function lostProblem(previous: string, { digest }: LogEntry): string | null {
+  return digest === previous ? null : "it stands for what is forgotten and has a digest of its own";
 }
 
 /** A row as the log leads to it. */
@@ -158,7 +169,7 @@ class Replay {
   /** Reads entry by entry, up to the first that does not follow; `asked`: rows asked for by then. */
   *through(log: readonly LogEntry[]): Generator<{ readonly step: Step; readonly asked: number }> {
     let digest = this.#run.record.hash;
-    const from = Math.max(0, log.findLastIndex(isMigrated));
+    const from = Math.max(0, log.findLastIndex(isNewBeginning));
     for (const [at, entry] of log.slice(from).entries()) {
       const base = at === 0 && entry.revision > 1 ? baseIn(entry) : null;
       if (base !== null) {
@@ -168,7 +179,8 @@ class Replay {
       const gap = base === null && at === 0 && entry.revision > 1 ? "the log before it is missing" : null;
       const broken =
         from > 0 && at === 0 && log[from - 1]?.digest !== digest ? "it does not follow the entry before" : null;
-      const unlike = () => (this.#digests ? digestProblem(digest, entry, this.snapshot) : null);
+      const follows = isLost(entry) ? lostProblem : digestProblem;
+      const unlike = () => (this.#digests ? follows(digest, entry, this.snapshot) : null);
       const problem = gap ?? broken ?? this.#take(entry.taken) ?? unlike();
       const { revision } = entry;
       yield { step: { revision, snapshot: this.snapshot, problem }, asked: this.#lines.length };
@@ -212,8 +224,6 @@ class Replay {
         return this.#fire(taken.id);
       case "abandoned":
         return this.#abandon(taken.seq);
-      case "restored":
-        return "the store has forgotten what was before it";
       case "tool":
         // A row that the machine knows nothing of.
         if (!taken.again) this.#lines.push({ invoke: "", step: "", output: null, told: "failure", abandoned: false });

@@ -34,15 +34,15 @@ export function unset({ id, at, event }: Timer, now: number): StartTimer {
 /** The base that an entry has; `null`: none. */
 export function baseIn({ taken }: Pick<LogEntry, "taken">): LogBase | null {
   for (const each of taken) {
-    if ((each.what === "stood" || each.what === "migrated") && each.base !== undefined) return each.base;
+    const isBase = each.what === "stood" || each.what === "migrated" || each.what === "restored";
+    if (isBase && each.base !== undefined) return each.base;
   }
   return null;
 }
 
 /** Gives the entry about to be written a base, where it is time for one, and lets go of what lies before an older one. */
 export function keepLogShort(draft: Draft): void {
-  const { before, record, taken, input } = draft;
-  const revision = before.record.revision + 1;
+  const { before, record, taken, input, revision } = draft;
   if (baseIn({ taken }) !== null) {
     record.logMark = revision;
     return;

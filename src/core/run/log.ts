@@ -9,7 +9,8 @@ import type { RunStatus } from "./status.ts";
 
 /**
  * One thing a commit took into account, as the log tells it. `begun`, `told`, `timer` and `event` (unless forbidden) moved
- * the machine, in this order, except where it was `refused`, which then follows at once (`fold.ts`).
+ * the machine, in this order, except where it was `refused`, which then follows at once (`fold.ts`). `forgotten` stands alone: the
+ * store has lost what was there (`change/rollback.ts`).
  */
 export type Taken =
   | {
@@ -17,7 +18,7 @@ export type Taken =
         | "created"
         | "begun"
         | "resumed"
-        | "restored"
+        | "forgotten"
         | "parked"
         | "unwinding"
         | "ended"
@@ -109,12 +110,14 @@ export type Taken =
     }
   /** From here on the log can be read by itself. */
   | { readonly what: "stood"; readonly base: LogBase }
+  /** The store had forgotten entries before it; it goes on from `base`, as a worker remembered it. */
+  | { readonly what: "restored"; readonly note: string; readonly base: LogBase }
   /** What came after a savepoint is undone: the machine stands there again, and asks for its steps as new rows. */
   | { readonly what: "rewound"; readonly state: string; readonly start: ForkStart }
   | { readonly what: "late"; readonly seq: number; readonly send: number; readonly outcome: string }
   | { readonly what: "unconsumed" | "discarded"; readonly slot: string };
 
-/** One revision of a run. Element n of the log is revision n. */
+/** One revision of a run, after the one before. */
 export interface LogEntry {
   readonly revision: number;
   readonly at: number;

@@ -1,9 +1,9 @@
 /**
  * The run record: the only truth about a run. It decides nothing. The stored form (short keys) is `store/codec.ts`'s.
  *
- * Invariants: R1 `record.revision` is the number of commits and the length of the log. R2 row `seq` is its 1-based
- * place in the ledger. R3 `record.open` holds exactly the seqs of rows that still owe something (`rowIsOpen`).
- * R4 all times are Redis time in ms. R5 everything here is JSON.
+ * Invariants: R1 `record.revision` is the number of commits, with those that the store has forgotten, and never given twice.
+ * R2 row `seq` is its 1-based place in the ledger. R3 `record.open` holds exactly the seqs of rows that still owe something
+ * (`rowIsOpen`). R4 all times are Redis time in ms. R5 everything here is JSON.
  */
 import type { Json } from "../../saga/index.ts";
 import type { MachineState } from "../machine/port.ts";

@@ -44,7 +44,7 @@ export interface Shown {
 }
 
 export type InboxBody =
-  | { readonly type: "event"; readonly event: string; readonly payload: Json }
+  | { readonly type: "event"; readonly event: string; readonly payload: Json; readonly reason?: string }
   | { readonly type: "cancel"; readonly mode: Cancel["mode"]; readonly reason: string }
   | { readonly type: "control"; readonly control: "pause" | "resume"; readonly reason: string }
   | ({ readonly type: "undo"; readonly reason: string; readonly despitePivot: boolean } & Shown)

@@ -64,7 +64,7 @@ interface Said {
 function saidBy(by: string, body: InboxBody): Said | null {
   switch (body.type) {
     case "event":
-      return by === unnamed ? null : { act: "signal", reason: null, about: body.event };
+      return by === unnamed ? null : { act: "signal", reason: body.reason ?? null, about: body.event };
     case "cancel":
       return { act: body.mode === "compensate" ? "cancel" : body.mode, reason: body.reason };
     case "control":

@@ -1,65 +1,79 @@
 /**
  * When a notice is sent. Invariants: C1 of one run they go out one after the other, in order; none is passed over. C2 what was not
- * taken is sent again, less and less often, and never given up. C3 a run whose notice is not taken holds up no other one; a
- * receiver that takes nothing is asked by one request at a time, until it takes one.
+ * taken is sent again, less and less often, and never given up. C3 a run whose notice is not taken holds up no other one: what was
+ * not tried yet has room that is never taken by what is tried again. C4 a receiver that takes nothing is asked by one request at a
+ * time for each of the two; one that is not there is left alone for a while.
  */
-import { runKey } from "../run/index.ts";
-import { type NoticeFate, noticeIn, runOfNotice } from "./notices.ts";
+import type { NoticeFate, OwedRun } from "./notices.ts";
 
-/** How it goes with one receiver. Times are of the sender's monotonic clock. */
-interface Course {
+/** How it goes with one receiver. Times are the store's. */
+export interface Hearing {
   /** One after the other, whatever they were about. */
   readonly failures: number;
-  /** It is left alone until then, where it takes nothing. */
+  /** Of them, those at the end that said that it is not there. */
+  readonly away: number;
+  /** It is left alone until then. */
   readonly restUntil: number;
-  readonly runs: ReadonlyMap<string, { readonly tries: number; readonly againAt: number }>;
+  /** When it was there again: what was not taken before waits no longer. */
+  readonly backAt: number;
 }
 
-export const freshCourse: Course = { failures: 0, restUntil: 0, runs: new Map() };
+export const freshCourse: Hearing = { failures: 0, away: 0, restUntil: 0, backAt: 0 };
 
-/** Requests to one receiver at once. */
+/** What is being sent: run -> was it tried before? */
+export type UnderWay = ReadonlyMap<string, boolean>;
+
+/** Requests to one receiver at once, and those among them that were tried before. */
 const atOnce = 8;
-/** So many failures in a row say that it takes nothing. */
+const againAtOnce = 4;
+/** So many failures in a row say that it takes nothing, or is not there. */
 const deafAfter = 5;
 const firstAgainMs = 500;
-const mostAgainMs = 60_000;
+const mostAgainMs = 600_000;
 const mostRestMs = 30_000;
 
-/** What to send now, of what is owed (oldest first). `underWay`: runs of which something is being sent. */
+/** What to send now, of what is owed (in the order of `takeNotices`). */
 export function nextNotices(
-  { failures, restUntil, runs }: Course,
-  owed: readonly string[],
-  underWay: ReadonlySet<string>,
+  course: Hearing,
+  owed: readonly OwedRun[],
+  underWay: UnderWay,
   now: number,
-): readonly { readonly run: string; readonly text: string }[] {
-  const isDeaf = failures >= deafAfter;
-  const room = (isDeaf ? 1 : atOnce) - underWay.size;
-  if (room <= 0 || (isDeaf && now < restUntil)) return [];
-  const seen = new Set(underWay);
-  const next: { readonly run: string; readonly text: string }[] = [];
-  for (const text of owed) {
-    if (next.length >= room) break;
-    const run = runKey(runOfNotice(noticeIn(text)));
-    if (seen.has(run)) continue;
-    seen.add(run);
-    if ((runs.get(run)?.againAt ?? now) <= now) next.push({ run, text });
-  }
-  return next;
+): readonly OwedRun[] {
+  if (course.away >= deafAfter && now < course.restUntil) return [];
+  const isDeaf = course.failures >= deafAfter;
+  const again = [...underWay.values()].filter((isAgain) => isAgain).length;
+  const free = owed.filter(({ run }) => !underWay.has(run));
+  const late = free.filter(({ failure }) => failure !== null && isDue(failure, course, now));
+  const lateNow = late.slice(0, Math.max(0, (isDeaf ? 1 : againAtOnce) - again));
+  const room = isDeaf ? 1 - (underWay.size - again) : atOnce - underWay.size - lateNow.length;
+  const first = free.filter(({ failure }) => failure === null);
+  return [...first.slice(0, Math.max(0, room)), ...lateNow];
+}
+
+function isDue({ againAt, at }: NonNullable<OwedRun["failure"]>, { backAt }: Hearing, now: number): boolean {
+  return againAt <= now || at < backAt;
 }
 
 /** How it goes on after an answer. `random` is evenly in [0, 1). */
-export function afterAnswer(course: Course, run: string, fate: NoticeFate, now: number, random: number): Course {
-  const runs = new Map(course.runs);
-  if (fate !== "failed") {
-    runs.delete(run);
-    // It hears again: what was not taken while it did not waits no longer.
-    return { failures: 0, restUntil: 0, runs: course.failures >= deafAfter ? new Map() : runs };
+export function afterAnswer(course: Hearing, fate: NoticeFate, now: number, random: number): Hearing {
+  const { failures, away, restUntil, backAt } = course;
+  switch (fate) {
+    case "taken":
+    case "refused":
+      return { failures: 0, away: 0, restUntil: 0, backAt: away < deafAfter ? backAt : now };
+    case "failed":
+      return { failures: failures + 1, away: 0, restUntil: 0, backAt: away < deafAfter ? backAt : now };
+    case "away": {
+      const isDeaf = away + 1 >= deafAfter;
+      const rest = isDeaf ? now + pauseAfter(away + 2 - deafAfter, mostRestMs, random) : restUntil;
+      return { failures: failures + 1, away: away + 1, restUntil: rest, backAt };
+    }
   }
-  const failures = course.failures + 1;
-  const tries = (runs.get(run)?.tries ?? 0) + 1;
-  runs.set(run, { tries, againAt: now + pauseAfter(tries, mostAgainMs, random) });
-  const restUntil = failures < deafAfter ? 0 : now + pauseAfter(failures - deafAfter + 1, mostRestMs, random);
-  return { failures, restUntil, runs };
+}
+
+/** How long a notice that was not taken waits, after so many tries. `random` is evenly in [0, 1). */
+export function againAfterMs(tries: number, random: number): number {
+  return Math.round(pauseAfter(tries, mostAgainMs, random));
 }
 
 /** Doubles, and is never the same for two. */

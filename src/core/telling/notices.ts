@@ -4,15 +4,15 @@
  * text however often it is sent, and names no input, output or message of the run. N3 one commit owes a hook one notice at most.
  */
 import type { Commit } from "../commit.ts";
-import type { Cause, RunRecord, RunRef } from "../run/index.ts";
+import type { Cause, RunRecord } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 
 /** `end`: it has ended. `park`: a person must look at it. `wait`: it waits for something else than before. */
 export type NoticeKind = "end" | "park" | "wait";
 export const noticeKinds = ["end", "park", "wait"] as const satisfies readonly NoticeKind[];
 
-/** What a receiver made of a notice. `refused`: it is never to be sent again. */
-export type NoticeFate = "taken" | "refused" | "failed";
+/** What a receiver made of a notice. `refused`: it is never to be sent again. `away`: the receiver is not there for now, whatever it is sent. */
+export type NoticeFate = "taken" | "refused" | "failed" | "away";
 
 /** Somebody who wants to hear. What is owed to it lies in the store under its name. */
 export interface NoticeHook {
@@ -21,7 +21,12 @@ export interface NoticeHook {
   /** Of these only; `null`: of all. */
   readonly sagas: readonly string[] | null;
   readonly tenants: readonly string[] | null;
+  /** Nothing is sent to it: it reads what is owed to it. */
+  readonly isRead?: boolean;
 }
+
+/** Of one hook and shard; past them those go that are owed the longest. */
+export const maxNoticesKept = 100_000;
 
 /** One thing to be told. */
 export interface Notice {
@@ -42,7 +47,7 @@ export interface Notice {
   readonly cause: Pick<Cause, "kind" | "step"> | null;
 }
 
-/** A notice as it lies in the store: of one hook and shard they come by time, then by text, which begins with the revision. */
+/** A notice as it lies in the store: those of one run come by text, which begins with the revision. */
 export interface OwedNotice {
   readonly hook: string;
   readonly text: string;
@@ -54,14 +59,33 @@ export interface TakeNoticesCommand {
   /** Whoever takes them; nobody else does for `leaseMs`. 0: it takes none any more. */
   readonly owner: string;
   readonly leaseMs: number;
+  /** Of the runs whose next one was not tried yet, and as many of the others. */
   readonly limit: number;
-  /** More than these are not kept: the oldest go. */
+  /** More than these are not kept: those go that are owed the longest. */
   readonly most: number;
 }
 
+/** What came of telling a notice that was not taken. Times are the store's. */
+export interface NoticeFailure {
+  readonly tries: number;
+  readonly at: number;
+  readonly why: string;
+  readonly againAt: number;
+}
+
+/** A run of which a hook is to be told. */
+export interface OwedRun {
+  /** `<tenant>:<id>` */
+  readonly run: string;
+  /** The first that is owed: no other one of the run is told before it. */
+  readonly text: string;
+  /** `null`: it was not tried yet. */
+  readonly failure: NoticeFailure | null;
+}
+
 export type TakeNoticesAnswer =
-  /** The oldest that are owed, and how many were lost for want of room. */
-  | { readonly answer: "OK"; readonly texts: readonly string[]; readonly lost: number }
+  /** Those that were not tried, owed the longest first; then the others, those first that may be told again first. `lost`: for want of room. */
+  | { readonly answer: "OK"; readonly runs: readonly OwedRun[]; readonly lost: number; readonly now: number }
   /** Another one takes them. */
   | { readonly answer: "HELD" };
 
@@ -73,15 +97,36 @@ export interface OwedToHook {
   readonly oldestAt: number | null;
   /** Since the hook has been known. */
   readonly lost: number;
+  /** Runs whose next notice was tried and not taken. */
+  readonly failing: number;
+}
+
+export interface PutOffCommand extends Pick<OwedRun, "run" | "text"> {
+  readonly shard: number;
+  readonly hook: string;
+  readonly afterMs: number;
+  readonly why: string;
+}
+
+/** A run of which a hook is to be told, for the eye. */
+export interface ShownOwed extends OwedRun {
+  /** Store time. */
+  readonly since: number;
+  /** How many are owed of the run, with this one. */
+  readonly owed: number;
 }
 
 /** Where notices are owed until they were told. They are written by `commit`. */
 export interface NoticeBox {
   takeNotices(command: TakeNoticesCommand): Promise<TakeNoticesAnswer>;
-  /** They are owed no more. */
-  dropNotices(shard: number, hook: string, texts: readonly string[]): Promise<void>;
+  /** It is owed no more, if it is still the first of its run. Answers the next one of the run; `null`: none is owed. */
+  strikeNotice(shard: number, hook: string, first: Pick<OwedRun, "run" | "text">): Promise<string | null>;
+  /** It was not taken; nothing happens if it is no longer the first of its run. */
+  putOffNotice(command: PutOffCommand): Promise<void>;
   /** By name, of every hook that was ever known. */
   noticesOwed(): Promise<{ readonly hooks: readonly OwedToHook[]; readonly now: number }>;
+  /** Runs of which this hook is to be told, owed the longest first. */
+  owedRuns(hook: string, limit: number): Promise<readonly ShownOwed[]>;
 }
 
 /** What a commit owes. */
@@ -132,8 +177,4 @@ export function noticeIn(text: string): Notice {
 /** The same on every delivery, and no other notice's. */
 export function noticeId(namespace: string, { tenant, run, revision }: Notice): string {
   return `${namespace}/${tenant}/${run}/${revision}`;
-}
-
-export function runOfNotice({ tenant, run }: Notice): RunRef {
-  return { tenant, id: run };
 }

@@ -21,7 +21,7 @@ export function keepSavepoints(draft: Draft, before: MachineState | null, after:
 }
 
 function keep(draft: Draft, state: string, snapshot: MachineState): void {
-  const revision = draft.before.record.revision + 1;
+  const { revision } = draft;
   const others = draft.record.savepoints.filter((each) => each.state !== state);
   const kept = [...others, { state, revision, start: startOf(draft, snapshot) }];
   draft.record.savepoints = kept.slice(-maxSavepoints);

@@ -29,7 +29,7 @@ const plainLetters = lettersOf<PlainTaken>({
   created: "C",
   begun: "B",
   resumed: "R",
-  restored: "T",
+  forgotten: "F",
   parked: "P",
   unwinding: "U",
   ended: "E",
@@ -64,7 +64,7 @@ function packTaken(taken: Taken): unknown {
     case "created":
     case "begun":
     case "resumed":
-    case "restored":
+    case "forgotten":
     case "parked":
     case "unwinding":
     case "ended":
@@ -103,6 +103,7 @@ function packTaken(taken: Taken): unknown {
     case "deadline":
     case "migrated":
     case "stood":
+    case "restored":
     case "late":
     case "unconsumed":
     case "discarded":

@@ -19,6 +19,7 @@ import {
   type PermitState,
   type ReleaseAnswer,
   type RenewAnswer,
+  runKey,
   unreadableListing,
 } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
@@ -190,7 +191,7 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs, notices }: Com
   for (const listing of next.leave) leave(shard, cell, listing);
   consume(cell, next.consumed);
   cell.run = evolve(cell.run, next);
-  cell.log.push(next.log);
+  cell.log.push(...next.lost, next.log);
   const { revision, logFrom } = next.record;
   cell.log.splice(0, Math.max(0, cell.log.length - (revision - logFrom + 1)));
   for (const listing of next.join) join(shard, cell, listing, scoreIn(listing, next));
@@ -202,7 +203,7 @@ function write(shard: Shard, cell: Cell, { commit: next, leaseMs, notices }: Com
   for (const seq of next.abortPermits) abort(cell, seq);
   if (next.release) rest(shard, cell, next.due);
   else if (cell.lease !== null) hold(shard, cell, cell.lease, now + leaseMs);
-  owe(shard.notices, notices ?? [], now);
+  owe(shard.notices, runKey(next.run), notices ?? [], now);
 }
 
 function abort(cell: Cell, seq: number): void {

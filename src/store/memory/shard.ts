@@ -15,6 +15,7 @@ import type { Lines } from "./turns.ts";
 export interface Registration {
   readonly serverId: string | null;
   readonly pulse: string | null;
+  readonly compared: string | null;
 }
 
 export interface Shard {

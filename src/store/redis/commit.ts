@@ -2,7 +2,7 @@
 import { type CommitAnswer, type CommitCommand, type InboxEntry, openListing, type Timed } from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { encodeCommitted, encodeLogEntry, encodeRow } from "../codec.ts";
-import { boxKey, listingKey } from "../keys.ts";
+import { boxKeys, listingKey } from "../keys.ts";
 import { maxSlotsTaken, slotsKept } from "../limits.ts";
 import type { ScriptArgument } from "../scripts.ts";
 import { entriesOf, permitsOf } from "./replies.ts";
@@ -63,7 +63,10 @@ function commitKeys(
   for (const listing of next.leave) keys.push(prefix + listingKey(next.run.tenant, listing));
   for (const listing of next.join) keys.push(prefix + listingKey(next.run.tenant, listing));
   if (joinsStructure(next)) keys.push(shard.structures);
-  for (const { hook } of notices) keys.push(boxKey(shard, hook));
+  for (const { hook } of notices) {
+    const { box, runs, turns } = boxKeys(shard, hook);
+    keys.push(box, runs, turns);
+  }
   return keys;
 }
 
@@ -99,8 +102,10 @@ function commitArgs({ member, shard }: Found, command: CommitCommand): ScriptArg
   ];
   for (const row of next.rows) args.push(row.seq, encodeRow(row));
   const { consumed, settledPermits, abortPermits } = next;
+  const lost = next.lost.map((entry) => encodeLogEntry(entry, null));
   const withdrawn = next.withdraw.flatMap(({ seq, send }) => [seq, send]);
-  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs, notices.map(({ text }) => text)];
+  const owed = notices.map(({ text }) => text);
+  const lists = [consumed, withdrawn, settledPermits, abortPermits, stored.outputs, owed, lost];
   if (lists.some((list) => list.length > 0)) for (const list of lists) args.push(list.length, ...list);
   return args;
 }

@@ -64,7 +64,7 @@ function createCall(wire: Wire, { record, log, rows = [], memberships, commandId
   keys.push(...listings);
   const times = [record.createdAt, record.startAt];
   const own = [stored.text, stored.status, encodeLogEntry(log, null), stored.pool ?? "", stored.priority ?? ""];
-  return { keys, args: [member, record.id, commandId, ...times, ...own, ...rows.map(encodeRow)] };
+  return { keys, args: [member, record.id, commandId, ...times, ...own, record.revision, ...rows.map(encodeRow)] };
 }
 
 function created(wire: Wire, { record }: CreateCommand, reply: CreateReply): Timed<CreateAnswer> {

@@ -11,20 +11,37 @@ import type { Wire } from "./wire.ts";
 
 const separator = " ";
 
-/** What is kept of an owner: on which server its pulse is open, under which id; a dash: none. */
-function registrationOf({ serverId, pulse }: OwnerRef): string {
-  return `${serverId ?? "-"}${separator}${pulse ?? "-"}`;
+/** What is kept of an owner: on which server its pulse is open, under which id, and the world it has compared with; a dash: none. */
+function registrationOf({ serverId, pulse, compared }: OwnerRef): string {
+  return [serverId, pulse, compared].map((word) => word ?? "-").join(separator);
 }
 
 function ownerOf(owner: string, registration: string): OwnerRef {
-  const [serverId = "-", pulse = "-"] = registration.split(separator);
-  return { owner, serverId: serverId === "-" ? null : serverId, pulse: pulse === "-" ? null : pulse };
+  const words = registration.split(separator).map((word) => (word === "-" ? null : word));
+  const [serverId = null, pulse = null, compared = null] = words;
+  return { owner, serverId, pulse, compared };
 }
 
 export async function hello(wire: Wire, owner: OwnerRef): Promise<void> {
   const registration = registrationOf(owner);
   const each = ({ owners }: ShardKeys) => wire.client.hset(owners, owner.owner, registration);
   await wire.ask("hello", () => Promise.all(wire.shards.map(each)));
+}
+
+export async function owners(wire: Wire): Promise<readonly OwnerRef[]> {
+  const each = (keys: ShardKeys) => wire.client.hgetall(keys.owners);
+  const hashes = await wire.ask("owners", () => Promise.all(wire.shards.map(each)));
+  const all = new Map(hashes.flatMap((hash) => Object.entries(hash)));
+  return [...all].map(([owner, registration]) => ownerOf(owner, registration));
+}
+
+/** A server's process has an id of its own. */
+export async function world(wire: Wire): Promise<string> {
+  const servers = await wire.ask("world", () => Promise.all(serversOf(wire.client).map(idOf)));
+  return servers
+    .map(({ serverId }) => serverId)
+    .sort()
+    .join();
 }
 
 export async function suspect(wire: Wire, owner: string, run: RunRef | null): Promise<void> {
@@ -70,28 +87,21 @@ export class Pulses {
 
   /** Every registered owner but `mine` whose pulse is missing; none where that cannot be asked. */
   async lost(mine: ReadonlySet<string>): Promise<readonly OwnerRef[]> {
-    const owners = (await this.#registered()).filter(({ owner, pulse }) => pulse !== null && !mine.has(owner));
-    if (owners.length === 0) return [];
+    const registered = (await owners(this.#wire)).filter(({ owner, pulse }) => pulse !== null && !mine.has(owner));
+    if (registered.length === 0) return [];
     const servers = await this.#wire.ask("lostOwners", () => Promise.all(serversOf(this.#wire.client).map(idOf)));
     const settled = this.#isSettled(servers.map(({ serverId }) => serverId));
     const lost = await Promise.all(
       servers.map(({ server, serverId }) =>
         missing(
           server,
-          owners.filter((owner) => owner.serverId === serverId),
+          registered.filter((owner) => owner.serverId === serverId),
         ),
       ),
     );
     const known = new Set(servers.map(({ serverId }) => serverId));
-    const stray = settled ? owners.filter(({ serverId }) => serverId === null || !known.has(serverId)) : [];
+    const stray = settled ? registered.filter(({ serverId }) => serverId === null || !known.has(serverId)) : [];
     return [...lost.flat(), ...stray];
-  }
-
-  async #registered(): Promise<readonly OwnerRef[]> {
-    const each = ({ owners }: ShardKeys) => this.#wire.client.hgetall(owners);
-    const hashes = await this.#wire.ask("lostOwners", () => Promise.all(this.#wire.shards.map(each)));
-    const all = new Map(hashes.flatMap((hash) => Object.entries(hash)));
-    return [...all].map(([owner, registration]) => ownerOf(owner, registration));
   }
 
   #isSettled(serverIds: readonly string[]): boolean {

@@ -81,6 +81,8 @@ export interface RigOptions {
   readonly kinds?: FunctionKinds;
   /** Nobody will judge what happened outside by who did it: then it is quicker. */
   readonly isUnjudged?: boolean;
+  /** Told of each commit how many there were. */
+  readonly onCommit?: (commits: number) => void;
   /** What befalls calls of steps; nothing unless given. */
   readonly interfere?: Interference;
 }
@@ -114,6 +116,7 @@ export class Rig {
   readonly #alive = new Map<Mortal, Living>();
   readonly #watch: Watch;
   #births = 0;
+  #commits = 0;
   /** So long workers may leave the runs alone, since nothing is due. */
   #restUntil = 0;
   /** By run: what was in its inbox when it was given back with nothing to write, and is kept there. */
@@ -330,6 +333,8 @@ export class Rig {
 
   #noteFact(worker: string, fact: Fact): void {
     if (fact.fact !== "committed") return;
+    this.#commits += 1;
+    this.#options.onCommit?.(this.#commits);
     const { run, entry, record } = fact;
     const taken = entry.taken.map((each) => takenInWords(each)).join(", ");
     this.#note(

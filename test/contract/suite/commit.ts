@@ -47,6 +47,20 @@ export function commitContract(current: Current): void {
     expect(await revisions(3, 2)).toEqual([]);
   });
 
+  test("what the store has lost has its place in the log, and no revision is given twice", async () => {
+    const { lease, record } = await held(current.store);
+    const lost = [2, 3].map((n) => aLogEntry(n, { taken: [{ what: "forgotten" }], digest: "digest-1", fence: 1 }));
+    const next = await committed(current.store, lease, record, { lost });
+    expect(next.revision).toBe(4);
+    expect(await current.store.read(record)).toMatchObject({ revision: 4 });
+    expect((await current.store.log(record)).slice(0, 3)).toEqual([aLogEntry(1), ...lost]);
+    await committed(current.store, lease, next);
+    expect((await current.store.log(record, 4)).map(({ revision }) => revision)).toEqual([4, 5]);
+    const holey = aCommit(record, { lost: lost.slice(1) });
+    const refused = current.store.commit({ lease, commit: holey, leaseMs });
+    await expect(refused).rejects.toMatchObject({ code: "RECORD_CORRUPT" });
+  });
+
   test("of a log that was cut the newest entries are there, by revision, each with who wrote it", async () => {
     const { lease, record } = await held(current.store);
     const base = { after: "digest-2", snapshot: null, rows: 0, waits: [], used: [], timers: [] };

@@ -39,7 +39,7 @@ export function heartbeatContract(current: Current): void {
   });
 
   test("a goodbye takes it away at once", async () => {
-    await current.store.hello({ owner: "w-1", serverId: null, pulse: null }, []);
+    await current.store.hello({ owner: "w-1", serverId: null, pulse: null, compared: null }, []);
     await current.store.beat(aHeartbeat({ id: "w-1" }));
     await current.store.askToDrain({ worker: "w-1", by: "ann", reason: "deploy" });
     await current.store.goodbye("w-1");

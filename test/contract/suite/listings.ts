@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ListQuery, RunSummary } from "../../../src/core/ports.ts";
+import type { Json } from "../../../src/saga/index.ts";
 import { aCreate, fresh } from "../../support/records.ts";
 import { type Current, committed, created, ended, epochMs, held } from "./harness.ts";
 
@@ -48,6 +49,21 @@ export function listingContract(current: Current): void {
       },
       expect.objectContaining({ id: older.id, status: "running", revision: 1 }),
     ]);
+  });
+
+  test("by attributes: all that are named have to be so, and a page looks at as many runs as it may hold", async () => {
+    const tenant = fresh("tenant");
+    const attributes = { customer: "ann", urgent: true };
+    const ann = await created(current.store, { tenant, attributes, createdAt: epochMs - 9 });
+    await created(current.store, { tenant, attributes: { customer: "bob", urgent: true } });
+    const found = async (asked: Readonly<Record<string, Json>>, limit = 10) =>
+      (await current.store.list({ tenant, attributes: asked, limit })).runs.map(({ id }) => id);
+    expect(await found({ customer: "ann" })).toEqual([ann.id]);
+    expect(await found({ customer: "ann", urgent: true })).toEqual([ann.id]);
+    expect(await found({ customer: "ann", urgent: false })).toEqual([]);
+    expect(await found({ place: null })).toEqual([]);
+    expect(await found({})).toHaveLength(2);
+    expect(await found({ customer: "ann" }, 1)).toEqual([]);
   });
 
   test("by status, by saga, by both, and by tenant", async () => {

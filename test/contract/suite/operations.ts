@@ -203,13 +203,15 @@ export class Play {
       case "renewPermit":
         return this.#permit(operation);
       case "hello":
-        return (store) => store.hello({ owner: operation.owner, serverId: "s", pulse: operation.pulse }, []);
+        return (store) =>
+          store.hello({ owner: operation.owner, serverId: "s", pulse: operation.pulse, compared: null }, []);
       case "suspect": {
         const driven = operation.run === null ? null : ref(operation.run);
         return (store) => store.suspect(operation.owner, driven);
       }
       case "expire":
-        return (store) => store.expire({ owner: operation.owner, serverId: "s", pulse: operation.pulse });
+        return (store) =>
+          store.expire({ owner: operation.owner, serverId: "s", pulse: operation.pulse, compared: null });
       case "goodbye":
         return (store) => store.goodbye(operation.owner);
       case "advance":

@@ -5,7 +5,7 @@ import { acquired, type Current, committed, epochMs, held, leaseMs, sweep } from
 
 export function ownerContract(current: Current): void {
   const registered = async (name = fresh("worker")): Promise<OwnerRef> => {
-    const owner = { owner: name, ...(await current.bench.pulses.open()) };
+    const owner = { owner: name, ...(await current.bench.pulses.open()), compared: null };
     await current.store.hello(owner, []);
     return owner;
   };
@@ -33,6 +33,18 @@ export function ownerContract(current: Current): void {
     expect(await current.store.expire(owner)).toEqual({ expired: 0, more: false });
     const next = await current.store.acquire({ run: lost.record, owner: "w", token: "t", leaseMs });
     expect(next).toMatchObject({ answer: "HELD" });
+  });
+
+  test("all that are registered are told, each with the world that it has compared", async () => {
+    const world = await current.store.world();
+    expect(world).toBe(await current.store.world());
+    const [mine, other] = [await registered(), await registered()];
+    await current.store.hello({ ...mine, compared: world }, []);
+    const owners = await current.store.owners();
+    expect(owners.find(({ owner }) => owner === mine.owner)).toEqual({ ...mine, compared: world });
+    expect(owners.find(({ owner }) => owner === other.owner)).toEqual(other);
+    await current.store.goodbye(mine.owner);
+    expect((await current.store.owners()).map(({ owner }) => owner)).not.toContain(mine.owner);
   });
 
   test("more than a hundred are ended in several calls", async () => {
@@ -150,7 +162,7 @@ export function ownerContract(current: Current): void {
     });
 
     test("an owner without a pulse is never lost by it", async () => {
-      await current.store.hello({ owner: "no-pulse", serverId: null, pulse: null }, []);
+      await current.store.hello({ owner: "no-pulse", serverId: null, pulse: null, compared: null }, []);
       expect(await lostByAnother()).toEqual([]);
     });
 

@@ -158,7 +158,7 @@ export function sharedContract(current: Current): void {
   test("structures with open runs are named, and what each owner serves, until it is gone", async () => {
     await ended(current.store, { saga: "over" });
     await held(current.store, { saga: "trip", version: 2 });
-    const pulse = { serverId: null, pulse: null };
+    const pulse = { serverId: null, pulse: null, compared: null };
     await current.store.hello({ owner: "w-1", ...pulse }, ["trip@1#before"]);
     await current.store.hello({ owner: "w-1", ...pulse }, ["trip@2#hash-of-order", "order@1#x"]);
     await current.store.hello({ owner: "w-2", ...pulse }, []);

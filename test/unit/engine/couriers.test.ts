@@ -1,6 +1,6 @@
 /** Telling a hook: nothing is struck off before it was taken, and one that tells dies, hangs or fails at no other's cost. */
 import { beforeEach, expect, test } from "vitest";
-import { noticeIn, type Store } from "../../../src/core/index.ts";
+import { type NoticeFate, type NoticeHook, noticeIn, type Store } from "../../../src/core/index.ts";
 import { Courier, type TellHook } from "../../../src/engine/couriers.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -20,9 +20,18 @@ beforeEach(async () => {
 const textOf = (run: string, revision: number) =>
   `${String(revision).padStart(10, "0")} ${JSON.stringify({ tenant: "default", run, revision })}`;
 
-/** A commit that owes these. */
+/** Commits that owe these: one for each run. */
 async function owe(...texts: readonly string[]): Promise<void> {
-  const { record, ...rest } = aCreate();
+  for (const run of new Set(texts.map((text) => noticeIn(text).run))) {
+    await oweOf(
+      run,
+      texts.filter((text) => noticeIn(text).run === run),
+    );
+  }
+}
+
+async function oweOf(id: string, texts: readonly string[]): Promise<void> {
+  const { record, ...rest } = aCreate({ id });
   await store.create({ record, ...rest });
   const token = fresh("token");
   const answer = await store.acquire({ run: record, owner: "w", token, leaseMs });
@@ -32,7 +41,7 @@ async function owe(...texts: readonly string[]): Promise<void> {
   await store.commit({ lease, commit: aCommit(answer.record), leaseMs, notices });
 }
 
-function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
+function courier(owner: string, tell: TellHook, over: Partial<Store> = {}, own: NoticeHook = hook) {
   const troubles: string[] = [];
   const made = new Courier(
     {
@@ -40,13 +49,14 @@ function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
       store: {
         shards: store.shards,
         takeNotices: (command) => store.takeNotices(command),
-        dropNotices: (...given) => store.dropNotices(...given),
+        strikeNotice: (...given) => store.strikeNotice(...given),
+        putOffNotice: (command) => store.putOffNotice(command),
         ...over,
       },
       facts: { emit: (fact) => fact.fact === "trouble" && troubles.push(fact.message) },
       background: (work) => void work.catch((error: unknown) => troubles.push(String(error))),
     },
-    hook,
+    own,
     tell,
   );
   made.start();
@@ -54,7 +64,7 @@ function courier(owner: string, tell: TellHook, over: Partial<Store> = {}) {
 }
 
 /** Remembers what it was told, and answers so. */
-function ear(answers: (id: string) => "taken" | "failed" | "refused" = () => "taken") {
+function ear(answers: (id: string) => NoticeFate = () => "taken") {
   const heard: string[] = [];
   const tell: TellHook = async (_, id) => {
     heard.push(id);
@@ -101,7 +111,7 @@ test("one that dies after it was heard and before it struck that off leaves it t
   let isDead = false;
   const never = new Promise<never>(() => undefined);
   courier("a", first.tell, {
-    dropNotices: () => {
+    strikeNotice: () => {
       isDead = true;
       return never;
     },
@@ -136,10 +146,10 @@ test("a striking off that fails, and a store that is away, are told as troubles 
   let failures = 2;
   const { heard, tell } = ear();
   const { troubles } = courier("a", tell, {
-    dropNotices: async (...given) => {
+    strikeNotice: async (...given) => {
       failures -= 1;
       if (failures >= 0) throw new Error("away");
-      await store.dropNotices(...given);
+      return await store.strikeNotice(...given);
     },
   });
   await owe(textOf("r1", 2));
@@ -147,4 +157,61 @@ test("a striking off that fails, and a store that is away, are told as troubles 
   expect(new Set(heard)).toEqual(new Set(["ns/default/r1/2"]));
   expect([await owed(), troubles.includes("away")]).toEqual([0, true]);
   expect(noticeIn(textOf("r1", 2))).toMatchObject({ run: "r1" });
+});
+
+test("runs whose notices are never taken, more than are taken at once, hold up none behind them, and keep their own order", async () => {
+  let refusals = 1;
+  const isGood = (id: string) => !id.includes("bad");
+  const { heard, tell } = ear((id) => {
+    if (id.includes("slow") && refusals > 0) {
+      refusals -= 1;
+      return "failed";
+    }
+    return isGood(id) ? "taken" : "failed";
+  });
+  const bad = Array.from({ length: 300 }, (_, n) => [textOf(`bad-${n}`, 2), textOf(`bad-${n}`, 3)]).flat();
+  await owe(...bad, textOf("good-1", 2), textOf("good-1", 3));
+  courier("a", tell);
+  await clock.advance(1_000);
+  expect(heard.filter(isGood)).toEqual(["ns/default/good-1/2", "ns/default/good-1/3"]);
+  // So it is for one that comes later, and for one that was not taken at first.
+  await clock.advance(60_000);
+  await owe(textOf("good-2", 2), textOf("slow", 2));
+  await clock.advance(2_000);
+  expect(heard.filter(isGood).slice(2)).toEqual(["ns/default/good-2/2", "ns/default/slow/2", "ns/default/slow/2"]);
+  expect(heard.filter((id) => id.includes("bad") && id.endsWith("/3"))).toEqual([]);
+  expect(await owed()).toBe(600);
+});
+
+test("what a receiver said when it did not take a notice is kept with the run, without what is a secret", async () => {
+  const tell: TellHook = async () => ({ fate: "failed", why: `token=abcdef12345 ${"x".repeat(300)}` });
+  courier("a", tell);
+  await owe(textOf("r1", 2));
+  await clock.advance(700);
+  const [shown] = await store.owedRuns("shop", 10);
+  expect(shown).toMatchObject({ run: "default:r1", owed: 1, failure: { tries: 1 } });
+  expect(shown?.failure?.why).toMatch(/^token=\[redacted\] x+$/);
+  expect(shown?.failure?.why.length).toBeLessThanOrEqual(200);
+});
+
+test("a hook that reads is told nothing, and is kept within the bound though nobody reads", async () => {
+  const { heard, tell } = ear();
+  const most: number[] = [];
+  const takeNotices: Store["takeNotices"] = (command) => {
+    most.push(command.most);
+    return store.takeNotices({ ...command, most: 1 });
+  };
+  const { courier: reader, troubles } = courier("a", tell, { takeNotices }, { ...hook, isRead: true });
+  await owe(textOf("r1", 2), textOf("r1", 3), textOf("r2", 2));
+  await clock.advance(25_000);
+  expect([heard, await owed()]).toEqual([[], 1]);
+  expect(new Set(most)).toEqual(new Set([100_000]));
+  expect(troubles.join()).toContain("2 notices to shop are lost");
+  // Whoever reads is not kept from it.
+  expect(await store.takeNotices({ shard: 0, hook: "shop", owner: "b", leaseMs: 1, limit: 1, most: 10 })).toMatchObject(
+    {
+      answer: "OK",
+    },
+  );
+  reader.stop();
 });

@@ -228,7 +228,7 @@ test("a worker that lost the run commits nothing more and hands in what it learn
   await worker.start();
   const run = await top.start(line, { n: 1 });
   await top.clock.advance(100);
-  await top.store.expire({ owner: worker.id, serverId: null, pulse: null });
+  await top.store.expire({ owner: worker.id, serverId: null, pulse: null, compared: null });
   const thief = await top.store.acquire({ run, owner: "thief", token: "stolen", leaseMs: 3_000 });
   expect(thief.answer).toBe("OK");
   await top.clock.advance(1_100);

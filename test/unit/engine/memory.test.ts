@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { begin, hashOf, machineOf, type RunRecord, type Store } from "../../../src/core/index.ts";
 import type { EngineContext } from "../../../src/engine/context.ts";
-import { Elders } from "../../../src/engine/elders.ts";
 import { Memory } from "../../../src/engine/memory.ts";
 import { saga, step, structureOf } from "../../../src/saga/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
@@ -12,7 +11,6 @@ const look = step("look", { input: z.json(), effect: "none", action: () => null 
 const one = saga("one", { version: 1, input: z.json() })
   .step(look, () => null)
   .build();
-const lease = { leaseMs: settings.leaseMs, renewMs: 1 };
 
 function scene() {
   const top = benchTop([one]);
@@ -30,7 +28,7 @@ function scene() {
       return await top.store.log(...args);
     },
   };
-  // What memory and elders use of a context.
+  // What memory uses of a context.
   const context = {
     ...top.ports,
     store,
@@ -216,38 +214,4 @@ test("I12 a commit whose acknowledgement came after the pulse had met the next s
   reconnected();
   await top.clock.advance(5_000);
   expect(await worlds.now.read(run)).toMatchObject({ status: "completed" });
-});
-
-describe("after the store was restarted", () => {
-  test("older runs are left for two leases, but not those that were started since", async () => {
-    const { top, context } = scene();
-    const elders = new Elders(context);
-    await elders.met("first");
-    const old = runOf("old", await top.store.now()).run.record;
-    expect(elders.leftFor(old)).toBe(0);
-    await top.clock.advance(60_000);
-    await elders.met("second");
-    expect(elders.leftFor(old)).toBe(2 * lease.leaseMs);
-    await top.clock.advance(1);
-    expect(elders.leftFor(runOf("new", await top.store.now()).run.record)).toBe(0);
-    await elders.met("first");
-    await top.clock.advance(2 * lease.leaseMs);
-    expect(elders.leftFor(old)).toBe(0);
-  });
-
-  test("that is so, too, where it could not say at once what time it is", async () => {
-    const { top, context, state } = scene();
-    const elders = new Elders(context);
-    await elders.met("first");
-    state.isAway = true;
-    const met = elders.met("second");
-    await top.clock.advance(1_000);
-    const old = runOf("old", await top.store.now()).run.record;
-    state.isAway = false;
-    await top.clock.advance(1_000);
-    await met;
-    await top.clock.advance(1_000);
-    expect(elders.leftFor(old)).toBeGreaterThan(0);
-    expect(elders.leftFor(runOf("new", await top.store.now()).run.record)).toBe(0);
-  });
 });

@@ -70,7 +70,12 @@ test("a worker that has lost the run cannot move the cursor, and is told to stop
   await top.worker().start();
   const run = await top.start(sagaOf, { n: 1 });
   await top.clock.advance(100);
-  await top.store.expire({ owner: (await top.store.log(run)).at(-1)?.actor ?? "", serverId: null, pulse: null });
+  await top.store.expire({
+    owner: (await top.store.log(run)).at(-1)?.actor ?? "",
+    serverId: null,
+    pulse: null,
+    compared: null,
+  });
   const thief = await top.store.acquire({ run, owner: "thief", token: "stolen", leaseMs: 1_000 });
   expect(thief.answer).toBe("OK");
   await top.clock.advance(2 * settings.renewMs);

@@ -62,7 +62,7 @@ describe("what nobody is at is found", () => {
       wrapped(() => ({
         lostOwners: async () => {
           lost += 1;
-          return lost <= 2 ? [{ owner: "blinking", serverId: "s", pulse: "p" }] : [];
+          return lost <= 2 ? [{ owner: "blinking", serverId: "s", pulse: "p", compared: null }] : [];
         },
       })),
     );

@@ -138,7 +138,12 @@ test("a worker that has lost the run counts nothing, and is told", async () => {
   await top.worker().start();
   const run = await top.start(sagaOf, { n: 100 });
   await top.clock.advance(100);
-  await top.store.expire({ owner: (await top.store.log(run)).at(-1)?.actor ?? "", serverId: null, pulse: null });
+  await top.store.expire({
+    owner: (await top.store.log(run)).at(-1)?.actor ?? "",
+    serverId: null,
+    pulse: null,
+    compared: null,
+  });
   await top.store.acquire({ run, owner: "thief", token: "stolen", leaseMs: 1_000 });
   await top.clock.advance(2 * settings.renewMs);
   expect(said).toEqual(["LEASE_LOST"]);
