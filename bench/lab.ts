@@ -83,6 +83,7 @@ export class Lab {
   readonly #things: Stoppable[] = [];
   readonly #warm = new Map<ContestantName, Promise<Subject>>();
   #servers = 0;
+  #closing: Promise<void> | null = null;
 
   private constructor(program: string, found: FoundRedis, directory: string, warmUp: number) {
     this.#program = program;
@@ -136,7 +137,13 @@ export class Lab {
     for (const thing of this.#things.splice(0).reverse()) await thing.stop();
   }
 
-  async close(): Promise<void> {
+  /** Calling it again waits for the same: who interrupts a bench has it fail meanwhile. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.clear();
     for (const subject of this.#warm.values()) await (await subject).stop();
     await rm(this.#directory, { recursive: true, force: true });
