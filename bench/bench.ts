@@ -16,6 +16,8 @@ export interface Bench {
   /** Each figure in the order in which it is shown; `null`: there is no goal for it. */
   readonly goals: Readonly<Record<string, Goal | null>>;
   measure(lab: Lab, size: Size): Promise<Figures>;
+  /** What a person reads where a line for each figure would be too much. */
+  readonly draw?: (figures: Figures) => string;
 }
 
 export function atLeast(least: number, unit = "x"): Goal {

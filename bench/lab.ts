@@ -33,6 +33,22 @@ export class Server {
     return 1_000 * (numberIn(info, "used_cpu_user") + numberIn(info, "used_cpu_sys"));
   }
 
+  /** Commands carried out so far, those within scripts included, and how many of them were scripts. */
+  async commands(): Promise<{ readonly all: number; readonly scripts: number }> {
+    const info = await this.#client.info("all");
+    return {
+      all: numberIn(info, "total_commands_processed"),
+      scripts: callsIn(info, "evalsha") + callsIn(info, "eval"),
+    };
+  }
+
+  /** How many keys have names that match. */
+  async keysLike(pattern: string): Promise<number> {
+    let count = 0;
+    for await (const keys of this.#client.scanStream({ match: pattern, count: 10_000 })) count += keys.length;
+    return count;
+  }
+
   async usedBytes(): Promise<number> {
     return numberIn(await this.#client.info("memory"), "used_memory");
   }
@@ -51,6 +67,10 @@ function numberIn(info: string, name: string): number {
   return Number(new RegExp(`^${name}:(.*)\r$`, "m").exec(info)?.[1]);
 }
 
+function callsIn(info: string, command: string): number {
+  return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, "m").exec(info)?.[1] ?? 0);
+}
+
 interface Stoppable {
   stop(): Promise<unknown>;
 }
@@ -63,6 +83,7 @@ export class Lab {
   readonly #things: Stoppable[] = [];
   readonly #warm = new Map<ContestantName, Promise<Subject>>();
   #servers = 0;
+  #closing: Promise<void> | null = null;
 
   private constructor(program: string, found: FoundRedis, directory: string, warmUp: number) {
     this.#program = program;
@@ -91,6 +112,11 @@ export class Lab {
     return this.own(await Subject.start(this.#program, name, env));
   }
 
+  /** A new process that has worked already. */
+  async warmed(name: ContestantName): Promise<Subject> {
+    return this.own(await this.#warmed(name));
+  }
+
   /** The one process of this contestant that lives through all benches: compiled by V8, and the same in every lane. */
   async warm(name: ContestantName): Promise<Subject> {
     const known = this.#warm.get(name);
@@ -111,7 +137,13 @@ export class Lab {
     for (const thing of this.#things.splice(0).reverse()) await thing.stop();
   }
 
-  async close(): Promise<void> {
+  /** Calling it again waits for the same: who interrupts a bench has it fail meanwhile. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.clear();
     for (const subject of this.#warm.values()) await (await subject).stop();
     await rm(this.#directory, { recursive: true, force: true });

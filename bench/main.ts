@@ -7,11 +7,14 @@ import { parseArgs } from "node:util";
 import type { Bench } from "./bench.ts";
 import { boot } from "./boot.ts";
 import { buildPackage, buildProgram } from "./build.ts";
+import { curve } from "./curve.ts";
 import { durability } from "./durability.ts";
 import { failing } from "./failing.ts";
+import { fairness } from "./fairness.ts";
 import { Lab } from "./lab.ts";
 import { latency } from "./latency.ts";
 import { memory } from "./memory.ts";
+import { retention } from "./retention.ts";
 import { roundTrips } from "./round-trips.ts";
 import { simulation } from "./simulation.ts";
 import { type Size, sizes } from "./sizes.ts";
@@ -37,6 +40,9 @@ const benches: readonly Bench[] = [
   timers,
   simulation,
   telemetry,
+  curve,
+  retention,
+  fairness,
 ];
 
 interface Wanted {

@@ -20,11 +20,29 @@ export interface Size {
   /** Timers, and over how long they fall due. */
   readonly timers: number;
   readonly timersMs: number;
+  /** Worker processes and shards of each point of the curve, and sagas of a round there. */
+  readonly curveWorkers: readonly number[];
+  readonly curveShards: readonly number[];
+  readonly curveSagas: number;
+  /** Ended runs that expire at once, and starts beside them before and meanwhile. */
+  readonly expiring: number;
+  readonly startsBeside: number;
+  /** Runs that one tenant starts, and single runs of another. */
+  readonly crowd: number;
+  readonly singles: number;
   /** For the take-over; the product's own unless given. */
   readonly leaseMs: number | null;
 }
 
-const defaults = { held: 40, leaseMs: null, counted: 100 } as const;
+const defaults = {
+  held: 40,
+  leaseMs: null,
+  counted: 100,
+  curveWorkers: [1, 2, 3, 4],
+  curveShards: [1, 4, 16],
+  startsBeside: 400,
+  singles: 20,
+} as const;
 
 export const sizes: Readonly<Record<Size["name"], Size>> = {
   full: {
@@ -40,6 +58,9 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     boots: 11,
     timers: 100_000,
     timersMs: 60_000,
+    curveSagas: 4_000,
+    expiring: 50_000,
+    crowd: 100_000,
   },
   quick: {
     ...defaults,
@@ -54,6 +75,9 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     boots: 5,
     timers: 10_000,
     timersMs: 6_000,
+    curveSagas: 1_000,
+    expiring: 5_000,
+    crowd: 10_000,
   },
   tiny: {
     name: "tiny",
@@ -68,6 +92,13 @@ export const sizes: Readonly<Record<Size["name"], Size>> = {
     boots: 1,
     timers: 60,
     timersMs: 500,
+    curveWorkers: [1, 2],
+    curveShards: [1, 4],
+    curveSagas: 60,
+    expiring: 120,
+    startsBeside: 10,
+    crowd: 300,
+    singles: 3,
     counted: 5,
     leaseMs: 1_500,
   },

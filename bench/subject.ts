@@ -4,9 +4,11 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Load, Place } from "./subjects/contestant.ts";
-import type { Cost, Entered, Order, Reply } from "./subjects/orders.ts";
+import type { Cost, Entered, Order, Progress, Reply } from "./subjects/orders.ts";
 
 export type ContestantName = "chain" | "loop" | "reprise" | "simulated" | "machine";
+
+type Message = Reply | Entered | Progress;
 
 const noLoad: Load = { saga: "order", count: 0, from: 0 };
 
@@ -14,13 +16,15 @@ export class Subject {
   readonly #child: ChildProcess;
   readonly #entered: Entered[] = [];
   readonly #ended: Promise<void>;
+  #progress: Progress = { ended: 0, cpuMs: 0 };
   #number = 0;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
     this.#ended = new Promise((resolve) => child.once("exit", () => resolve()));
-    child.on("message", (message: Reply | Entered) => {
+    child.on("message", (message: Message) => {
       if ("entered" in message) this.#entered.push(message);
+      if ("ended" in message) this.#progress = message;
     });
   }
 
@@ -38,6 +42,11 @@ export class Subject {
   /** Steps of `held` runs that were entered here so far. */
   get entered(): readonly Entered[] {
     return this.#entered;
+  }
+
+  /** How far it was when it last said so. */
+  get progress(): Progress {
+    return this.#progress;
   }
 
   async order(what: Order["what"], place: Place, load: Load = noLoad, hold = false): Promise<Cost> {
@@ -65,7 +74,7 @@ export class Subject {
         child.off("message", hear).off("exit", leave);
         settle();
       };
-      const hear = (message: Reply | Entered) => {
+      const hear = (message: Message) => {
         if ("number" in message && message.number === number) done(() => resolve(message));
       };
       const leave = (code: number | null, by: string | null) =>

@@ -11,7 +11,8 @@ export function headerOf(size: Size): string {
   return `${size.name}: ${size.rounds} rounds of ${number.format(size.sagas)} sagas on ${machine}\n`;
 }
 
-export function tableOf({ name, goals }: Bench, figures: Figures): string {
+export function tableOf({ name, goals, draw }: Bench, figures: Figures): string {
+  if (draw !== undefined) return [name, draw(figures), ""].join("\n");
   const lines = Object.entries(goals).map(([figure, goal]) => {
     const value = figures[figure] ?? Number.NaN;
     const verdict = goal === null ? "" : `${goal.text.padEnd(18)} ${goal.isMet(value) ? "reached" : "MISSED"}`;

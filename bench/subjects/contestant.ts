@@ -10,6 +10,15 @@ export interface Place {
   readonly concurrency: number;
   /** What the worker tells of itself, thrown away at once; nothing unless given. */
   readonly tells?: Tells;
+  /** Of the namespace; the product's own unless given. */
+  readonly shards?: number;
+  /** How long ended runs are kept and how often is looked for them, in ms; the product's own unless given. */
+  readonly retention?: Retention;
+}
+
+export interface Retention {
+  readonly retentionMs?: number;
+  readonly retentionSweepMs: number;
 }
 
 /** `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere. */
@@ -33,6 +42,16 @@ export interface Load {
   /** Number of the first one. */
   readonly from: number;
   readonly paced?: Paced;
+  /** Whose they are; the product's own unless given. */
+  readonly tenant?: string;
+}
+
+/** What `pace` knows of each start, in ms. */
+export interface Pace {
+  /** When it was asked for, by the machine's monotonic clock. */
+  readonly askedAt: readonly number[];
+  /** How long until it was acknowledged. */
+  readonly took: readonly number[];
 }
 
 export interface Contestant {
@@ -44,8 +63,8 @@ export interface Contestant {
   alone(place: Place, load: Load): Promise<readonly number[]>;
   /** Works until it is stopped; `hold`: steps of `held` runs do not answer. Resolves when it is ready. */
   serve(place: Place, hold: boolean): Promise<() => Promise<void>>;
-  /** Starts sagas at a steady rate: when each start was asked for, by the machine's monotonic clock. */
-  pace?(place: Place, load: Load): Promise<readonly number[]>;
+  /** Starts sagas at a steady rate. */
+  pace?(place: Place, load: Load): Promise<Pace>;
   /** By how much each timer that fired in this process was late, in ms by Redis time. */
   lateness?(paced: Paced): readonly number[];
 }

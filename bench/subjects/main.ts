@@ -29,6 +29,7 @@ const nothing: Stop = async () => undefined;
 /** What an order comes to: what it measured itself, and what is to be done when the measuring is over. */
 interface Done {
   readonly times: readonly number[];
+  readonly took?: readonly number[];
   readonly after: Stop;
 }
 
@@ -37,12 +38,12 @@ async function measured(work: () => Promise<Done>): Promise<Cost> {
   start.reset();
   const cpu = process.cpuUsage();
   const began = performance.now();
-  const { times, after } = await work();
+  const { times, took = [], after } = await work();
   const ended = performance.now();
   const { user, system } = process.cpuUsage(start.isSeen ? start.cpu : cpu);
   const rssMb = process.memoryUsage.rss() / 2 ** 20;
   await after();
-  return { ms: ended - (start.isSeen ? start.atMs : began), cpuMs: (user + system) / 1_000, rssMb, times };
+  return { ms: ended - (start.isSeen ? start.atMs : began), cpuMs: (user + system) / 1_000, rssMb, times, took };
 }
 
 let stop: Stop = nothing;
@@ -61,8 +62,10 @@ async function carryOut(contestant: Contestant, { what, place, load, hold }: Ord
       return { times: [], after: nothing };
     case "rest":
       return { times: [], after: stop };
-    case "pace":
-      return { times: (await contestant.pace?.(place, load)) ?? [], after: nothing };
+    case "pace": {
+      const { askedAt = [], took = [] } = (await contestant.pace?.(place, load)) ?? {};
+      return { times: askedAt, took, after: nothing };
+    }
     case "lateness":
       return { times: (load.paced && contestant.lateness?.(load.paced)) ?? [], after: nothing };
   }

@@ -15,13 +15,21 @@ export interface Cost {
   readonly ms: number;
   readonly cpuMs: number;
   readonly rssMb: number;
-  /** What an `alone`, a `pace` or `lateness` tells of each saga, in ms. */
+  /** What an `alone`, a `pace` (when it was asked for) or `lateness` tells of each saga, in ms. */
   readonly times: readonly number[];
+  /** Of a `pace`: how long until each start was acknowledged, in ms. */
+  readonly took: readonly number[];
 }
 
 export type Reply =
   | { readonly number: number; readonly cost: Cost }
   | { readonly number: number; readonly problem: string };
+
+/** Said, unasked and not too often, by a process that serves: all runs that have ended here so far, and the CPU it has used since it began. */
+export interface Progress {
+  readonly ended: number;
+  readonly cpuMs: number;
+}
 
 /** Said, unasked, when a step of a `held` or `timed` run is entered in a process that serves: when, by the machine's monotonic clock. */
 export interface Entered {

@@ -1,8 +1,9 @@
 /** Reprise as a contestant: by its public door, with the settings it comes with. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, createWorker, type Fact, type Worker } from "reprise";
-import type { Contestant, Load, Place } from "./contestant.ts";
+import type { Contestant, Load, Pace, Place } from "./contestant.ts";
 import type { Entered } from "./orders.ts";
+import { progress } from "./progress.ts";
 import { allSagas, type Services, sagas } from "./sagas.ts";
 import { told, untold } from "./telemetry.ts";
 import { timers } from "./timers.ts";
@@ -13,13 +14,17 @@ const batch = 10_000;
 /** Statuses after which nothing is left to do for a worker. */
 const over: readonly string[] = ["completed", "failed", "waiting"];
 
-function clientAt({ url, namespace }: Place): Client {
-  return createClient({ redis: url, namespace, sagas: allSagas });
+function clientAt(place: Place): Client {
+  return createClient(placeOf(place));
+}
+
+function placeOf({ url, namespace, shards }: Place) {
+  return { redis: url, namespace, shards, sagas: allSagas };
 }
 
 function workerAt(place: Place, services: Services, onFact: (fact: Fact) => void): Worker {
-  const { url, namespace, concurrency, tells } = place;
-  const own = { redis: url, namespace, concurrency, sagas: allSagas, services, facts: { emit: onFact } };
+  const { concurrency, tells, retention = {} } = place;
+  const own = { ...placeOf(place), concurrency, services, settings: retention, facts: { emit: onFact } };
   return createWorker(tells === undefined ? own : { ...own, telemetry: told(tells) });
 }
 
@@ -27,14 +32,22 @@ function complain(fact: Fact): void {
   if (fact.fact === "trouble") console.error(`${fact.where}: ${fact.message}`);
 }
 
-async function fill(place: Place, { saga, count, from }: Load): Promise<void> {
+async function fill(place: Place, { saga, count, from, tenant }: Load): Promise<void> {
   const client = clientAt(place);
   for (let at = from; at < from + count; at += batch) {
     const inputs = Array.from({ length: Math.min(batch, from + count - at) }, (_, index) => orderInput(at + index));
-    const starts = inputs.map((input) => ({ id: input.id, input }));
+    const starts = inputs.map((input) => ({ id: input.id, input, ...ownedBy(tenant) }));
     await client.startMany(sagas[saga], starts);
   }
   await client.close();
+}
+
+function ownedBy(tenant: string | undefined): { readonly tenant?: string } {
+  return tenant === undefined ? {} : { tenant };
+}
+
+function isOver(fact: Fact): boolean {
+  return fact.fact === "committed" && over.includes(fact.record.status);
 }
 
 async function drain(place: Place, { count }: Load): Promise<() => Promise<void>> {
@@ -43,7 +56,7 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
   await new Promise<void>((resolve, reject) => {
     worker = workerAt(place, { entered: () => undefined, hold: false }, (fact) => {
       complain(fact);
-      if (fact.fact !== "committed" || !over.includes(fact.record.status)) return;
+      if (!isOver(fact)) return;
       ended += 1;
       if (ended === count) resolve();
     });
@@ -55,13 +68,13 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
   };
 }
 
-async function alone(place: Place, { saga, count, from }: Load): Promise<readonly number[]> {
+async function alone(place: Place, { saga, count, from, tenant }: Load): Promise<readonly number[]> {
   const client = clientAt(place);
   const times: number[] = [];
   for (let number = from; number < from + count; number += 1) {
     const input = orderInput(number);
     const began = performance.now();
-    const run = await client.start(sagas[saga], input, { id: input.id });
+    const run = await client.start(sagas[saga], input, { id: input.id, ...ownedBy(tenant) });
     await run.result();
     times.push(performance.now() - began);
   }
@@ -74,26 +87,28 @@ async function serve(place: Place, hold: boolean): Promise<() => Promise<void>> 
   const worker = workerAt(place, { entered, hold }, (fact) => {
     complain(fact);
     timers.hear(fact);
+    if (isOver(fact)) progress.noteEnd();
   });
   await worker.start();
   return () => worker.stop();
 }
 
-async function pace(place: Place, { saga, count, from, paced }: Load): Promise<readonly number[]> {
+async function pace(place: Place, { saga, count, from, paced }: Load): Promise<Pace> {
   const client = clientAt(place);
   const everyMs = paced?.everyMs ?? 0;
-  const times: number[] = [];
+  const askedAt: number[] = [];
   const began = monotonicMs();
-  const starts: Promise<unknown>[] = [];
+  const starts: Promise<number>[] = [];
   for (let number = from; number < from + count; number += 1) {
     await sleep(Math.max(0, began + (number - from) * everyMs - monotonicMs()));
     const input = orderInput(number);
-    times.push(monotonicMs());
-    starts.push(client.start(sagas[saga], input, { id: input.id }));
+    const at = monotonicMs();
+    askedAt.push(at);
+    starts.push(client.start(sagas[saga], input, { id: input.id }).then(() => monotonicMs() - at));
   }
-  await Promise.all(starts);
+  const took = await Promise.all(starts);
   await client.close();
-  return times;
+  return { askedAt, took };
 }
 
 function monotonicMs(): number {

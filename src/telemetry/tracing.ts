@@ -7,49 +7,13 @@
  * `longAfterMs` after its start goes on in a new trace, linked to the first: no backend keeps one open for a week. T4 no
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
-import {
-  type CommittedFact,
-  type Fact,
-  type Facts,
-  operationId,
-  type RunRecord,
-  type RunRef,
-  runKey,
-  type TracedCall,
-  type Tracing,
-} from "../core/index.ts";
-import { callUnderWay, type Move, movesOf } from "./moves.ts";
-import {
-  failedStatus,
-  kinds,
-  type Otel,
-  type OtelContext,
-  type Span,
-  type SpanContext,
-  type SpanOptions,
-} from "./otel.ts";
-import { parseTraceparent, placeOf, type TracePlace, traceparentOf } from "./traceparent.ts";
-
-/** Everything that a span may say. */
-interface Attributes {
-  readonly "reprise.run"?: string;
-  readonly "reprise.tenant"?: string;
-  readonly "reprise.saga"?: string;
-  readonly "reprise.version"?: number;
-  readonly "reprise.step"?: string;
-  readonly "reprise.seq"?: number;
-  readonly "reprise.attempt"?: number;
-  readonly "reprise.operation_id"?: string;
-  readonly "reprise.effect"?: string;
-  readonly "reprise.worker"?: string;
-  readonly "reprise.outcome"?: string;
-  readonly "reprise.committed"?: boolean;
-  readonly "reprise.revision"?: number;
-  readonly "reprise.status"?: string;
-  readonly "reprise.rollback"?: string;
-  readonly "reprise.cause"?: string;
-  readonly "reprise.reason"?: string;
-}
+import { type CommittedFact, type Fact, type Facts, runKey, type TracedCall, type Tracing } from "../core/index.ts";
+import { callUnderWay, movesOf } from "./moves.ts";
+import { failedStatus, kinds, type Otel, type Span, type SpanContext } from "./otel.ts";
+import { PastSpans } from "./past-spans.ts";
+import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
+import { TraceParents } from "./trace-parents.ts";
+import { traceparentOf } from "./traceparent.ts";
 
 export interface TraceOptions {
   /** A run taken up later than this after its start goes on in a new, linked trace, ms: an hour unless given. */
@@ -64,7 +28,7 @@ export interface RunTracing {
 }
 
 const standardLongAfterMs = 3_600_000;
-/** Runs whose calls under way, or whose new traces, are remembered; the oldest are told to be uncommitted beyond it. */
+/** Runs whose calls under way are remembered; the oldest are told to be uncommitted beyond it. */
 const maxRuns = 20_000;
 
 interface OpenCall {
@@ -87,18 +51,16 @@ export function runTracing(
 
 class RunSpans {
   readonly #otel: Otel;
-  readonly #tracer: ReturnType<Otel["trace"]["getTracer"]>;
-  readonly #namespace: string;
-  readonly #longAfterMs: number;
+  readonly #spans: SpanMaker;
+  readonly #parents: TraceParents;
+  readonly #past: PastSpans;
   readonly #open = new Map<string, OpenCall[]>();
-  /** Where runs go on that were taken up long after their start. */
-  readonly #later = new Map<string, OtelContext>();
 
   constructor(otel: Otel, namespace: string, longAfterMs: number) {
     this.#otel = otel;
-    this.#tracer = otel.trace.getTracer("reprise");
-    this.#namespace = namespace;
-    this.#longAfterMs = longAfterMs;
+    this.#spans = new SpanMaker(otel);
+    this.#parents = new TraceParents(otel, namespace, longAfterMs);
+    this.#past = new PastSpans(this.#spans, this.#parents, namespace);
   }
 
   active(): SpanContext | null {
@@ -114,7 +76,7 @@ class RunSpans {
     work: (trace: string | null) => Promise<Result>,
   ): Promise<Result> {
     const about = { "reprise.tenant": tenant, "reprise.saga": saga, "reprise.version": version };
-    const span = this.#span(`start ${saga}`, { kind: kinds.producer, attributes: about });
+    const span = this.#spans.make(`start ${saga}`, { kind: kinds.producer, attributes: about });
     const place = span.spanContext();
     // Without an SDK the span is an empty one, and nobody follows.
     const trace = this.#otel.trace.isSpanContextValid(place) ? traceparentOf(place) : null;
@@ -130,39 +92,44 @@ class RunSpans {
 
   // ---- calls
 
-  async call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
-    const { record, row, kind, attempt, operationId: id, owner, routed } = call;
-    const parent = this.#parentOf(record, call.now);
-    const delivered = this.active();
-    const span = this.#span(
-      nameOf(kind, row.step),
-      {
-        kind: kinds.client,
-        attributes: {
-          ...aboutRun(record),
-          "reprise.step": row.step,
-          "reprise.seq": row.seq,
-          "reprise.attempt": attempt,
-          "reprise.operation_id": id,
-          "reprise.effect": row.call.effect,
-          "reprise.worker": owner,
-        },
-        // The job that brought the run here, where BullMQ is followed too.
-        links: [...parent.links, ...(delivered === null ? [] : [{ context: delivered }])],
-        ...(parent.isRoot ? { root: true } : {}),
+  call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
+    const span = this.#callSpan(call);
+    if (!call.routed) this.#keep(call, span);
+    const called = this.#within(span, work);
+    // (No await: that would be three promises a call more, and each is dear while a context follows them.)
+    called.then(
+      () => this.#called(call, span),
+      () => {
+        span.setStatus(failedStatus);
+        this.#called(call, span);
       },
-      parent.context,
     );
-    if (!routed) this.#keep(call, span);
-    try {
-      return await this.#within(span, work);
-    } catch (error) {
-      span.setStatus(failedStatus);
-      throw error;
-    } finally {
-      // What came of it is written by the driver of the run, elsewhere.
-      if (routed) span.end();
-    }
+    return called;
+  }
+
+  /** What came of one that is routed is written by the driver of the run, elsewhere. */
+  #called({ routed }: TracedCall, span: Span): void {
+    if (routed) span.end();
+  }
+
+  #callSpan({ record, row, kind, attempt, operationId: id, owner, now }: TracedCall): Span {
+    // The job that brought the run here, where BullMQ is followed too.
+    const delivered = this.active();
+    const attributes = {
+      "reprise.run": record.id,
+      "reprise.tenant": record.tenant,
+      "reprise.saga": record.saga,
+      "reprise.version": record.version,
+      "reprise.step": row.step,
+      "reprise.seq": row.seq,
+      "reprise.attempt": attempt,
+      "reprise.operation_id": id,
+      "reprise.effect": row.call.effect,
+      "reprise.worker": owner,
+    };
+    const parent = this.#parents.parentOf(record, now);
+    const links = [...parent.links, ...(delivered === null ? [] : [{ context: delivered }])];
+    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, attributes, links });
   }
 
   #keep(call: TracedCall, span: Span): void {
@@ -195,25 +162,19 @@ class RunSpans {
 
   /** A lease begins: what was open of the run here belonged to one that is over. */
   #acquired({ run, record, now }: Extract<Fact, { fact: "acquired" }>): void {
-    const key = runKey(run);
-    this.#drop(key);
-    this.#later.delete(key);
-    if (!this.#isLong(record, now)) return;
-    const span = this.#span(`resume ${record.saga}`, {
-      root: true,
-      attributes: aboutRun(record),
-      links: [linkTo(this.#placeOf(record))],
-    });
+    this.#drop(runKey(run));
+    this.#parents.forget(run);
+    if (!this.#parents.isLong(record, now)) return;
+    const links = [this.#parents.linkTo(record)];
+    const span = this.#spans.make(`resume ${record.saga}`, { root: true, attributes: aboutRun(record), links });
     span.end();
-    this.#later.set(key, this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, span));
-    if (this.#later.size <= maxRuns) return;
-    for (const oldest of this.#later.keys()) return void this.#later.delete(oldest);
+    this.#parents.goOn(run, span);
   }
 
   #committed(fact: CommittedFact): void {
     this.#endCalls(fact);
-    for (const move of movesOf(fact)) this.#tell(fact, move);
-    if (fact.record.endedAt !== null) this.#later.delete(runKey(fact.run));
+    for (const move of movesOf(fact)) this.#past.tell(fact, move);
+    if (fact.record.endedAt !== null) this.#parents.forget(fact.run);
   }
 
   #endCalls({ run, record, rows, entry }: CommittedFact): void {
@@ -244,114 +205,8 @@ class RunSpans {
     else this.#open.set(key, left);
   }
 
-  #tell(fact: CommittedFact, move: Move): void {
-    const { record, entry, before } = fact;
-    switch (move.is) {
-      case "interrupted": {
-        const { row } = move;
-        const call = callUnderWay(before.rows[row.seq - 1]);
-        const side = before.rows[row.seq - 1]?.undo?.call == null ? "action" : "undo";
-        const attributes = {
-          "reprise.step": row.step,
-          "reprise.seq": row.seq,
-          "reprise.operation_id": operationId(this.#namespace, record, row, side),
-          "reprise.outcome": "interrupted",
-          "reprise.worker": entry.actor,
-        };
-        return this.#past(fact, nameOf(side, row.step), call?.sentAt ?? entry.at, attributes, true);
-      }
-      case "approval": {
-        const { approval, step, seq } = move.row;
-        if (approval === null || approval.state === "asking") return;
-        const attributes = { "reprise.step": step, "reprise.seq": seq, "reprise.outcome": approval.state };
-        return this.#past(fact, `approval ${step}`, approval.since, attributes, approval.state !== "approved");
-      }
-      case "unparked":
-        return this.#past(fact, "review", move.review.since, { "reprise.reason": move.review.reason }, true);
-      case "ended": {
-        const { status, rollback, cause, saga, createdAt, unwind } =
-          before.record.unwind === null ? record : { ...record, unwind: before.record.unwind };
-        const attributes = {
-          "reprise.status": status,
-          "reprise.rollback": rollback,
-          "reprise.cause": cause?.kind ?? "",
-        };
-        if (unwind !== null) this.#past(fact, `unwind ${saga}`, unwind.at, attributes, rollback !== "complete");
-        return this.#past(fact, `run ${saga}`, createdAt, attributes, status !== "completed");
-      }
-      case "outcome":
-      case "probed":
-      case "reused":
-      case "absorbed":
-      case "undo":
-      case "asked":
-      case "verb":
-      case "control":
-      case "budget":
-      case "migrated":
-      case "parked":
-      case "unwinding":
-        return;
-    }
-  }
-
-  /** A span of what is over, from the record's own times. */
-  #past({ record, entry }: CommittedFact, name: string, since: number, attributes: Attributes, failed: boolean): void {
-    const parent = this.#parentOf(record, entry.at);
-    const span = this.#span(
-      name,
-      {
-        startTime: since,
-        attributes: { ...aboutRun(record), "reprise.revision": record.revision, ...attributes },
-        links: [...parent.links],
-        ...(parent.isRoot ? { root: true } : {}),
-      },
-      parent.context,
-    );
-    if (failed) span.setStatus(failedStatus);
-    span.end(Math.max(since, entry.at));
-  }
-
-  // ---- what spans hang on
-
-  #parentOf(
-    record: RunRecord,
-    now: number,
-  ): { context: OtelContext; isRoot: boolean; links: { context: SpanContext }[] } {
-    const { trace, ROOT_CONTEXT } = this.#otel;
-    const later = this.#later.get(runKey(record));
-    if (later !== undefined) return { context: later, isRoot: false, links: [] };
-    const place = this.#placeOf(record);
-    if (this.#isLong(record, now)) return { context: ROOT_CONTEXT, isRoot: true, links: [linkTo(place)] };
-    return { context: trace.setSpanContext(ROOT_CONTEXT, { ...place, isRemote: true }), isRoot: false, links: [] };
-  }
-
-  #placeOf({ tenant, id, trace }: Pick<RunRecord, "trace"> & RunRef): TracePlace {
-    return parseTraceparent(trace) ?? placeOf(`${this.#namespace}/${tenant}/${id}`);
-  }
-
-  #isLong({ createdAt }: RunRecord, now: number): boolean {
-    return now - createdAt > this.#longAfterMs;
-  }
-
-  #span(name: string, options: SpanOptions & { readonly attributes: Attributes }, parent?: OtelContext): Span {
-    return this.#tracer.startSpan(name, { kind: kinds.internal, ...options }, parent ?? this.#otel.context.active());
-  }
-
   #within<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
     const { context, trace } = this.#otel;
     return context.with(trace.setSpan(context.active(), span), work);
   }
-}
-
-function aboutRun({ tenant, id, saga, version }: RunRecord): Attributes & Record<string, string | number> {
-  return { "reprise.run": id, "reprise.tenant": tenant, "reprise.saga": saga, "reprise.version": version };
-}
-
-function linkTo(place: TracePlace): { context: SpanContext } {
-  return { context: { ...place, isRemote: true } };
-}
-
-function nameOf(kind: TracedCall["kind"], step: string): string {
-  return kind === "action" ? `step ${step}` : `${kind} ${step}`;
 }

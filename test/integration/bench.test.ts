@@ -25,6 +25,9 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   waiting: ["waitingRuns", "ratioWithWaiting"],
   telemetry: ["toldToQuiet", "tracedToQuiet"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
+  curve: ["curveSagasPerSecond", "w1s1ToOne", "w2s4ToOne", "w2s4RedisCpuMs", "w2s4LeastBusyCore", "workersToFillRedis"],
+  retention: ["calmStartP99Ms", "expiryStartP99Ms", "deletionTookMs", "expiredKeysLeft"],
+  fairness: ["singleOnEmptyMs", "singleMedianMs", "singleP95Ms", "singleWorstOverEmptyMs"],
   simulation: ["simulatedPerSecond", "simulatedPerCpuSecond", "simulatedToMachine", "simulatedGrowthMb"],
 };
 

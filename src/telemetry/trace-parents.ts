@@ -1,0 +1,92 @@
+/**
+ * What the spans of a run hang on: the place its record names, or one made of its id; long after its start a new trace, linked to the
+ * first. Owns which of them; remembers what was asked for lately, since a place may cost a hash and a context a map, and every call
+ * wants both.
+ */
+import { type RunRecord, type RunRef, runKey } from "../core/index.ts";
+import type { Otel, OtelContext, Span, SpanContext } from "./otel.ts";
+import { parseTraceparent, placeOf, type TracePlace } from "./traceparent.ts";
+
+export interface Link {
+  readonly context: SpanContext;
+}
+
+/** What a span hangs on. */
+export interface Parent {
+  readonly context: OtelContext;
+  readonly isRoot: boolean;
+  readonly links: readonly Link[];
+}
+
+/** Runs whose new traces are remembered, at most. */
+const maxLater = 20_000;
+/** Runs whose parents are remembered, at most: more than are worked on at once. */
+const maxKnown = 1_000;
+
+export class TraceParents {
+  readonly #otel: Otel;
+  readonly #namespace: string;
+  readonly #longAfterMs: number;
+  /** Where runs go on that were taken up long after their start. */
+  readonly #later = new Map<string, Parent>();
+  readonly #known = new Map<string, Parent>();
+
+  constructor(otel: Otel, namespace: string, longAfterMs: number) {
+    this.#otel = otel;
+    this.#namespace = namespace;
+    this.#longAfterMs = longAfterMs;
+  }
+
+  parentOf(record: RunRecord, now: number): Parent {
+    const key = runKey(record);
+    const later = this.#later.get(key);
+    if (later !== undefined) return later;
+    if (this.isLong(record, now)) {
+      return { context: this.#otel.ROOT_CONTEXT, isRoot: true, links: [this.linkTo(record)] };
+    }
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const place = { ...this.#placeOf(record), isRemote: true };
+    const parent = this.#under(this.#otel.trace.setSpanContext(this.#otel.ROOT_CONTEXT, place));
+    keep(this.#known, key, parent, maxKnown);
+    return parent;
+  }
+
+  /** To where the run was started. */
+  linkTo(record: RunRecord): Link {
+    return { context: { ...this.#placeOf(record), isRemote: true } };
+  }
+
+  isLong({ createdAt }: RunRecord, now: number): boolean {
+    return now - createdAt > this.#longAfterMs;
+  }
+
+  /** From now on its spans hang on this one. */
+  goOn(run: RunRef, under: Span): void {
+    const context = this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, under);
+    keep(this.#later, runKey(run), this.#under(context), maxLater);
+  }
+
+  forget(run: RunRef): void {
+    const key = runKey(run);
+    this.#later.delete(key);
+    this.#known.delete(key);
+  }
+
+  #under(context: OtelContext): Parent {
+    return { context, isRoot: false, links: none };
+  }
+
+  #placeOf({ tenant, id, trace }: RunRecord): TracePlace {
+    return parseTraceparent(trace) ?? placeOf(`${this.#namespace}/${tenant}/${id}`);
+  }
+}
+
+const none: readonly Link[] = [];
+
+/** The oldest goes where there would be too many. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.set(key, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) return void map.delete(oldest);
+}
