@@ -99,7 +99,7 @@ export interface LoadParts {
 
 const restful: ReadonlySet<RunStatus> = new Set(["completed", "failed", "cancelled", "needs_review"]);
 /** Open runs above this: the next one waits. */
-const maxOpen = 120;
+const maxOpen = 200;
 const lookMs = 500;
 const looksAtOnce = 40;
 const startsAtOnce = 8;
