@@ -135,6 +135,7 @@ class EngineWorker implements Worker {
   #pulse: { close(): void } | null = null;
   /** Where the pulse is by now. */
   #place: PulsePlace | null = null;
+  #isRegistered = false;
   #forgetReconnects: (() => void) | null = null;
   #consumer: ReturnType<ConsumerFactory> | null = null;
   #started: Promise<void> | null = null;
@@ -212,12 +213,12 @@ class EngineWorker implements Worker {
     await store.open();
     this.#needsBarrier = (await checkDurability(store, sagas, allowForgetfulStore)) === "barrier";
     await registerAll(store, sagas, this.#parts.ports.facts);
-    await this.#worlds.begin();
-    await this.#hello();
     if (this.#stopping) return;
     await this.#paused.start();
     this.#forgetReconnects = store.onReconnect(() => this.#worlds.opened());
-    this.#pulse = this.#parts.pulse?.((place) => this.#beatsAt(place)) ?? null;
+    await this.#worlds.begin();
+    await this.#enter();
+    if (this.#stopping) return;
     this.#context.leases.start();
     this.#reconciler.start();
     this.#retention.start();
@@ -247,10 +248,24 @@ class EngineWorker implements Worker {
     if (await this.#worlds.whenOpen()) await this.#steps.perform(job);
   }
 
+  /**
+   * Registers with its pulse: one that dies is then known to be dead, however early. Where none can be opened it has none.
+   */
+  async #enter(): Promise<void> {
+    const opened = new Promise<void>((resolve) => {
+      this.#pulse = this.#parts.pulse?.((place) => resolve(this.#beatsAt(place))) ?? null;
+      if (this.#pulse === null) resolve();
+    });
+    await within(this.#context.clock, this.#options.settings.leaseMs, opened);
+    this.#isRegistered = true;
+    await this.#hello();
+  }
+
   /** Said until it is heard: to everybody else a pulse that nobody knows of is none, and its owner is dead. */
   #beatsAt(place: PulsePlace): void {
-    this.#worlds.opened();
     this.#place = place;
+    if (!this.#isRegistered) return;
+    this.#worlds.opened();
     this.#context.background(this.#register());
   }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { WorldEntry } from "../../src/testing/index.ts";
 import type { ClientEvent } from "../support/checker.ts";
 import type { Hit } from "../support/fault-plan.ts";
-import type { Acked } from "./words.ts";
+import type { Acked, TakenOver } from "./words.ts";
 
 /** What a client did, and when it was answered. */
 export type Said = ClientEvent & { readonly at: number };
@@ -68,6 +68,10 @@ export class Books {
   /** By those who have written something since then. */
   acked(since = 0): readonly Acked[] {
     return this.#all("acked-", since);
+  }
+
+  taken(): readonly TakenOver[] {
+    return this.#all("taken-");
   }
 
   hitsOf(file: string): readonly Hit[] {

@@ -121,12 +121,13 @@ export class Crew {
     const { books, world, allowForgetfulStore, nextSkewMs } = this.#options;
     this.#spawned += 1;
     const n = this.#spawned;
-    const [hits, acked] = [`hits-${n}.jsonl`, `acked-${n}.jsonl`];
+    const hits = `hits-${n}.jsonl`;
     const orders: WorkerOrders = {
       redis: place.proxy.url,
       world,
       hits: books.file(hits),
-      acked: books.file(acked),
+      acked: books.file(`acked-${n}.jsonl`),
+      taken: books.file(`taken-${n}.jsonl`),
       version: this.version,
       allowForgetfulStore,
       skewMs: nextSkewMs(),

@@ -13,7 +13,7 @@ import type { Asked } from "./options.ts";
 import { everything } from "./sagas.ts";
 import type { StorePair } from "./store-pair.ts";
 import { runIn, timelineOf } from "./timeline.ts";
-import { type Acked, namespace, tenant } from "./words.ts";
+import { type Acked, namespace, type TakenOver, tenant } from "./words.ts";
 
 export interface JudgeParts {
   readonly asked: Asked;
@@ -114,7 +114,7 @@ export async function judge(parts: JudgeParts): Promise<Verdict> {
       voids: voidsOf(parts, byStatus),
       byStatus,
       crashPoints,
-      recoveryMs: recoveries(mishaps, logs),
+      recoveryMs: recoveries(mishaps, books.taken()),
       forgottenSends: forgotten.reduce((sum, { sends }) => sum + sends, 0),
       restored: [...logs.values()].filter((log) => isRestored(log)).length,
       arrivals: report.arrivals,
@@ -237,21 +237,12 @@ function voidsOf(parts: JudgeParts, byStatus: Readonly<Record<string, number>>):
   ];
 }
 
-/** Moved last by a worker that then died, and not at rest: until somebody else moved it. */
-function recoveries(mishaps: readonly Mishap[], logs: ReadonlyMap<string, readonly LogEntry[]>): readonly number[] {
+/** From the death of a worker until somebody else had a run that was in its hands. */
+function recoveries(mishaps: readonly Mishap[], taken: readonly TakenOver[]): readonly number[] {
   const diedAt = new Map<string, number>();
   for (const { what, owner, at } of mishaps) {
     if ((what === "kill" || what === "crash") && owner !== undefined) diedAt.set(owner, at);
   }
-  const times: number[] = [];
-  for (const log of logs.values()) {
-    for (const [at, entry] of log.entries()) {
-      const next = log[at + 1];
-      const died = diedAt.get(entry.actor);
-      const wasUnderWay = entry.to === "running" || entry.to === "unwinding";
-      if (died === undefined || next === undefined || next.actor === entry.actor || !wasUnderWay) continue;
-      if (entry.at <= died && next.at >= died) times.push(next.at - died);
-    }
-  }
-  return times.sort((a, b) => a - b);
+  const times = taken.map(({ from, at }) => Math.max(0, at - (diedAt.get(from) ?? Number.NaN)));
+  return times.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b);
 }

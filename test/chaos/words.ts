@@ -17,6 +17,8 @@ export interface WorkerOrders {
   readonly hits: string;
   /** Where it writes every commit that was acknowledged (`Acked`). */
   readonly acked: string;
+  /** Where it writes every run that it took over (`TakenOver`). */
+  readonly taken: string;
   /** Before a deploy there is only the first version of an order. */
   readonly version: 1 | 2;
   readonly allowForgetfulStore: boolean;
@@ -33,6 +35,13 @@ export interface Acked {
   readonly owner: string;
   /** Calls that it granted. */
   readonly sends: number;
+}
+
+/** A run that somebody had in hand and did not give back, as the process that has it now wrote it down. Store time. */
+export interface TakenOver {
+  readonly id: string;
+  readonly from: string;
+  readonly at: number;
 }
 
 export type WorkerRequest = { readonly arm: Plan | null } | { readonly blockMs: number };

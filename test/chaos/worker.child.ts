@@ -7,7 +7,15 @@ import { gatedConsumers, gatedServices, gatedStore, gatedWakeUps, over } from ".
 import { faultServices } from "../support/fault-services.ts";
 import { faultWorker } from "../support/fault-worker.ts";
 import { beforeDeploy, everything } from "./sagas.ts";
-import { type Acked, namespace, settings, type WorkerOrders, type WorkerReady, type WorkerRequest } from "./words.ts";
+import {
+  type Acked,
+  namespace,
+  settings,
+  type TakenOver,
+  type WorkerOrders,
+  type WorkerReady,
+  type WorkerRequest,
+} from "./words.ts";
 
 const orders = readOrders<WorkerOrders>();
 skewClock(orders.skewMs);
@@ -28,9 +36,16 @@ const worker = faultWorker({
   }),
 });
 
-/** Every commit that was acknowledged is written down before anybody acts on it. */
+/** Every commit that was acknowledged is written down before anybody acts on it, and every run that was taken over. */
 function noted(store: Store): Store {
   return over(store, {
+    acquire: async (command) => {
+      const answer = await store.acquire(command);
+      if (answer.answer !== "OK" || answer.takenFrom === null) return answer;
+      const line: TakenOver = { id: command.run.id, from: answer.takenFrom.owner, at: answer.now };
+      appendFileSync(orders.taken, `${JSON.stringify(line)}\n`);
+      return answer;
+    },
     commit: async (command) => {
       const answer = await store.commit(command);
       if (answer.answer !== "OK" && answer.answer !== "DUP") return answer;

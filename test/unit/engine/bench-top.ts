@@ -63,6 +63,8 @@ export function countedIds(): Ids {
 export interface Mortal {
   readonly worker: Worker;
   kill(): void;
+  /** Its pulse is opened anew, as after a connection was lost. */
+  beatElsewhere(): void;
 }
 
 const never = new Promise<never>(() => undefined);
@@ -137,8 +139,9 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
   /** A worker with a pulse, which ends with it. */
   async function mortal(options: { readonly queues?: readonly string[] } = {}): Promise<Mortal> {
     let dead = false;
-    const pulse = `p${alive.size}`;
+    let pulse = `p${alive.size}`;
     alive.add(pulse);
+    let beats: (place: PulsePlace) => void = () => undefined;
     const cut = new Proxy(ports.store, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
@@ -155,6 +158,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
         return consumer;
       },
       pulse: (onOpen: (place: PulsePlace) => void) => {
+        beats = onOpen;
         onOpen({ serverId: "s", pulse });
         return { close: () => void alive.delete(pulse) };
       },
@@ -166,7 +170,13 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
       alive.delete(pulse);
       for (const consumer of consumers) queue.crash(consumer);
     };
-    return { worker, kill };
+    const beatElsewhere = () => {
+      alive.delete(pulse);
+      pulse = `${pulse}'`;
+      alive.add(pulse);
+      beats({ serverId: "s", pulse });
+    };
+    return { worker, kill, beatElsewhere };
   }
 
   async function start(saga: Saga, input: Json, id = "r1", { wake = true } = {}): Promise<RunRef> {

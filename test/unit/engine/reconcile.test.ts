@@ -71,7 +71,7 @@ describe("what nobody is at is found", () => {
     expect(top.facts.filter(({ fact }) => fact === "recovered")).toEqual([]);
   });
 
-  test("where its pulse is, is said again until it is heard", async () => {
+  test("a worker is registered with its pulse, and where that is, is said again until it is heard", async () => {
     const { one } = hangingOnce();
     const heard: (string | null)[] = [];
     const unheard = new RepriseError("STORE_UNAVAILABLE", "not now");
@@ -81,15 +81,17 @@ describe("what nobody is at is found", () => {
       wrapped((store) => ({
         hello: async (owner, serves) => {
           said += 1;
-          if (said > 1 && said < 5) throw unheard; // the first is said before there is a pulse
+          if (said > 1 && said < 5) throw unheard;
           heard.push(owner.pulse);
           await store.hello(owner, serves);
         },
       })),
     );
-    await top.mortal();
+    const { beatElsewhere } = await top.mortal();
+    expect(heard).toEqual(["p0"]);
+    beatElsewhere();
     await top.clock.advance(5_000);
-    expect(heard).toEqual([null, "p0"]);
+    expect(heard).toEqual(["p0", "p0'"]);
   });
 
   test("leases of a worker that cannot be asked for lapse by themselves, in less than two leases", async () => {
