@@ -136,8 +136,10 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     return engineWorker({ ports, consumers, ...deadLetters, ...heart }, workerOptions(options));
   }
 
-  /** A worker with a pulse, which ends with it. */
-  async function mortal(options: { readonly queues?: readonly string[] } = {}): Promise<Mortal> {
+  /** A worker with a pulse, which ends with it; `silent`: none can be opened. */
+  async function mortal(
+    options: { readonly queues?: readonly string[]; readonly silent?: boolean } = {},
+  ): Promise<Mortal> {
     let dead = false;
     let pulse = `p${alive.size}`;
     alive.add(pulse);
@@ -159,7 +161,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
       },
       pulse: (onOpen: (place: PulsePlace) => void) => {
         beats = onOpen;
-        onOpen({ serverId: "s", pulse });
+        if (options.silent !== true) onOpen({ serverId: "s", pulse });
         return { close: () => void alive.delete(pulse) };
       },
     };

@@ -94,6 +94,17 @@ describe("what nobody is at is found", () => {
     expect(heard).toEqual(["p0", "p0'"]);
   });
 
+  test("a worker whose pulse cannot be opened serves without one, after a lease", async () => {
+    const { one } = hangingOnce();
+    const top = benchTop([one]);
+    const starting = top.mortal({ silent: true });
+    await top.clock.advance(settings.leaseMs - 1);
+    expect(await top.store.owners()).toEqual([]);
+    await top.clock.advance(1);
+    await starting;
+    expect(await top.store.owners()).toMatchObject([{ serverId: null, pulse: null, compared: "memory" }]);
+  });
+
   test("leases of a worker that cannot be asked for lapse by themselves, in less than two leases", async () => {
     const { one, ids } = hangingOnce();
     const top = benchTop(
