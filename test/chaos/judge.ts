@@ -243,6 +243,14 @@ function recoveries(mishaps: readonly Mishap[], taken: readonly TakenOver[]): re
   for (const { what, owner, at } of mishaps) {
     if ((what === "kill" || what === "crash") && owner !== undefined) diedAt.set(owner, at);
   }
-  const times = taken.map(({ from, at }) => Math.max(0, at - (diedAt.get(from) ?? Number.NaN)));
-  return times.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b);
+  const first = new Map<string, number>();
+  for (const { id, from, at } of taken) {
+    // Whoever has it after somebody who gave it back untouched is told of the same death again.
+    const died = diedAt.get(from);
+    if (died === undefined) continue;
+    const key = `${id} ${from}`;
+    const ms = Math.max(0, at - died);
+    first.set(key, Math.min(ms, first.get(key) ?? ms));
+  }
+  return [...first.values()].sort((a, b) => a - b);
 }
