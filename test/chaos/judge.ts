@@ -173,9 +173,11 @@ export function forgottenCommits(
   acked: readonly Acked[],
   logs: ReadonlyMap<string, readonly LogEntry[]>,
 ): readonly Acked[] {
-  return acked.filter(({ id, revision, digest }) => {
+  return acked.filter(({ id, revision, digest, at }) => {
     const log = logs.get(id) ?? [];
-    return log.find((entry) => entry.revision === revision)?.digest !== digest && !isRestored(log);
+    // What was done once more in the same way has the same digest, and another time.
+    const isThere = log.some((entry) => entry.revision === revision && entry.digest === digest && entry.at === at);
+    return !isThere && !isRestored(log);
   });
 }
 
