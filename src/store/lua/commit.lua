@@ -2,8 +2,7 @@
 -- KEYS: 1 run 2 due 3 clock 4 queued 5 record 6 ledger 7 log 8 inbox 9 slots 10 permits 11 held, then listings left, joined, structures where a run joins one, and box, runs and turns of each notice
 -- ARGV: 1 member 2 id 3 commit id 4 expects 5 fence 6 token 7 leaseMs 8 decided at 9 seen 10 flags (m must see, r release,
 --       o outcome, s structures is among the keys, l<n> the log keeps n entries, e<ms> kept until) 11 due 12 record 13 status 14 gates 15 log entry 16 createdAt 17 channel 18 owner 19 listings left,
---       then lists of strings, each after its length: rows (seq, row), and, where one of them is not empty, consumed
---       slots, withdrawn (seq, send), settled, aborted, outputs (name, value), notices, lost log entries
+--       then lists of strings, each after its length: rows (seq, row), and, where one of them is not empty, consumed slots, withdrawn (seq, send), settled, aborted, outputs (name, value), notices, lost log entries
 -- Answers: OK now slots-taken entries | DUP, INBOX now 0 entries | PERMITTED now permits | FENCED STALE CLOCK GAP now
 -- Invariant: a revision is written once, by the holder of the newest fence; the same commit again changes nothing.
 local run, due, clock, queued, rec, ledger, log, inbox, slots, permits, held = unpack(KEYS)
@@ -43,14 +42,13 @@ end
 for i = 1, #rows, 2 do
   if tonumber(rows[i]) > length then call('RPUSH', ledger, rows[i + 1]) else call('LSET', ledger, rows[i] - 1, rows[i + 1]) end
 end
+lost[#lost + 1] = with_owner(ARGV[15], f[9], ARGV[18])
 for _, entry in ipairs(lost) do call('RPUSH', log, entry) end
-call('RPUSH', log, with_owner(ARGV[15], f[9], ARGV[18]))
 if flags:find('l') then call('LTRIM', log, -flags:match('l(%d+)'), -1) end
-local taken = consume(inbox, slots, consumed)
+local taken, revision = consume(inbox, slots, consumed), expects + #lost
 for _, seq in ipairs(settled) do call('HDEL', permits, seq) end
 for _, seq in ipairs(aborted) do abort(permits, seq) end
 call('SET', rec, ARGV[12] .. (#outputs > 0 and '\n' .. referred(ledger, outputs) or ''))
-local revision = expects + #lost + 1
 call('HSET', run, 'v', revision, 's', ARGV[13], 'c', commit, 'u', now + lease)
 if f[9] or f[10] or f[11] or f[12] then call('HDEL', run, 'b', 'd', 'g', flags:find('o') and 'x' or 'd') end
 if ARGV[14] ~= '' then call('HSET', run, 'g', ARGV[14]) end
