@@ -34,7 +34,16 @@ export {
   unreadableListing,
 } from "./commit.ts";
 export { nextTick, type Timing, timingProblem } from "./company/calendar.ts";
-export { childRef, isChildOf, requestTo, seenAs, shareFor, wordToOrphan, wordToParent } from "./company/child-run.ts";
+export {
+  childRef,
+  isChildOf,
+  ofMissing,
+  requestTo,
+  seenAs,
+  shareFor,
+  wordToOrphan,
+  wordToParent,
+} from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
 export { turnKeyOf } from "./company/limits.ts";

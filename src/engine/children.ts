@@ -13,6 +13,7 @@ import {
   isChildOf,
   MissingArtifact,
   machineOf,
+  ofMissing,
   type Row,
   type RunRecord,
   requestTo,
@@ -119,12 +120,9 @@ async function find(context: EngineContext, call: ChildCall, isVoid: boolean): P
   const { store } = context;
   const run = childRef(call.parent, call.row);
   let found = await store.read(run);
-  if (found === null && call.row.child !== null) {
-    // It is kept as long as its parent is: the store has forgotten it.
-    if (!context.isOpen()) return { is: "unreached", why: `the store may have forgotten run ${run.id}` };
-    if (!(await start(context, call, isVoid))) return foreign(call);
-    found = await store.read(run);
-  }
+  const missing = found === null ? ofMissing(call.row, !context.isOpen()) : null;
+  if (missing === "wait") return { is: "unreached", why: `the store may have forgotten run ${run.id}` };
+  if (missing === "begin" && (await start(context, call, isVoid))) found = await store.read(run);
   return found !== null && isMine(call, found) ? found : foreign(call);
 }
 

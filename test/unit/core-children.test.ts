@@ -6,7 +6,9 @@ import {
   fork,
   isChildOf,
   momentBefore,
+  ofMissing,
   planOf,
+  type RowChild,
   type RunRecord,
   requestTo,
   startChild,
@@ -540,6 +542,14 @@ describe("what it is asked", () => {
     expect(isChildOf({ ...record, parent: { ...record.parent, run: "r2" } }, mine)).toBe(false);
     expect(isChildOf(record, { ...mine, seq: 2 })).toBe(false);
   });
+});
+
+test("one that is not there is none of a row that has never seen it, and else forgotten: waited for, and begun again after that", () => {
+  const seen: RowChild = { run: "r1.1", status: "running", rollback: "none", revision: 2, why: null };
+  expect(ofMissing({ child: null }, true)).toBe("foreign");
+  expect(ofMissing({ child: null }, false)).toBe("foreign");
+  expect(ofMissing({ child: seen }, true)).toBe("wait");
+  expect(ofMissing({ child: seen }, false)).toBe("begin");
 });
 
 describe("its id", () => {

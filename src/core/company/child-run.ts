@@ -32,6 +32,15 @@ export function isChildOf(
   return saga === of.name && version === of.version && parent?.run === run.id && parent.seq === seq;
 }
 
+/**
+ * What becomes of a child that is not in the store. One that this row has never seen is none of its own. One that it has is kept as
+ * long as its parent is, so the store has forgotten it: it is left to those who may remember more, and begun again after them.
+ */
+export function ofMissing({ child }: Pick<Row, "child">, mayBeRemembered: boolean): "foreign" | "wait" | "begin" {
+  if (child === null) return "foreign";
+  return mayBeRemembered ? "wait" : "begin";
+}
+
 type Request = Pick<SendCommand, "slot" | "commandId" | "by" | "body">;
 
 /** What is sent to a child that its parent does not want any more; `null`: nothing is left to ask. */
