@@ -13,14 +13,16 @@ const vitest = join(root, "node_modules/.bin/vitest");
 /** What one project has transformed the others need not transform again; kept for this run only, so that it is never stale. */
 const modules = join(tmpdir(), `reprise-test-${process.pid}-modules`);
 const shared = ["--experimental.fsModuleCache", `--experimental.fsModuleCachePath=${modules}`];
+const apart = ["--exclude", "test/simulation/**", "--exclude", "test/e2e/**"];
 /**
- * Three side by side, of equal length: two in which tests wait for real time, one file at a time, and in what they leave the
- * static checks and the tests that compute.
+ * First the simulation, which computes on both cores and waits for nothing. Then three side by side, of equal length: two in which
+ * tests wait for real time, one file at a time, and in what they leave the static checks and the other tests that compute.
  */
 const lanes = [
+  { name: "simulation", args: ["--project", "simulation", "--maxWorkers", "2"] },
   { name: "fault", args: ["--project", "fault"] },
   { name: "fault-long and e2e", args: ["--project", "fault-long", "--project", "e2e"] },
-  { name: "others", args: ["--project", "!fault*", "--exclude", "test/e2e/**", "--maxWorkers", "1", ...shared] },
+  { name: "others", args: ["--project", "!fault*", ...apart, "--maxWorkers", "1", ...shared] },
 ].map((lane, place) => {
   const kept = join(tmpdir(), `reprise-test-${process.pid}-${place}`);
   return { ...lane, report: `${kept}.json`, output: `${kept}.log` };
@@ -44,7 +46,8 @@ console.log(`\n${tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 async function runTests() {
-  const [watched, ends, others] = lanes;
+  const [simulation, watched, ends, others] = lanes;
+  const simulated = await run(vitest, argsOf(simulation));
   const said = [];
   const check = (parts) => runParts(parts, { say: (line) => said.push(line), oneByOne: true });
   // Built once, before anybody starts what was built.
@@ -54,7 +57,7 @@ async function runTests() {
     built.then(() => run(vitest, argsOf(ends), ends.output)),
     checked.then(() => run(vitest, argsOf(others), others.output)),
   ];
-  const codes = [await run(vitest, argsOf(watched)), ...(await Promise.all(underWay))];
+  const codes = [simulated, await run(vitest, argsOf(watched)), ...(await Promise.all(underWay))];
   console.log(`\nStatic checks\n${said.join("\n")}\n`);
   for (const { output } of [ends, others]) process.stdout.write(readFileSync(output));
   const tallies = lanes.map((lane, at) => tally(lane, codes[at]));

@@ -7,9 +7,9 @@ export const wakeGraceMs = 5_000;
 export const maxWakeGraceMs = 60_000;
 
 /**
- * Wake-ups of one tenant queued per pool and shard; further starts wait in `due:<share>`. Another tenant's run stands behind them:
- * of 1,000 it was delayed by two to four seconds on a busy machine, of 150 by a tenth to a half, and the crowd itself
- * lost nothing. More than `maxDueQueued`, whose runs count here too: a start does not wait for timers.
+ * Wake-ups of one tenant that stand in the queue of a pool; further starts wait in `due:<share>`. Another tenant's run stands behind
+ * them: of 1,000 it was delayed by two to four seconds on a busy machine, of 150 by a tenth to a half, and the crowd itself lost
+ * nothing. More than `maxDueQueued`, whose runs count here too: a start does not wait for timers.
  */
 export const maxWakeUpsQueued = 150;
 
@@ -18,6 +18,17 @@ export const maxWakeUpsQueued = 150;
  * new run stands behind no more of them in the queue. The others wait in `late:<share>`.
  */
 export const maxDueQueued = 100;
+
+/** What one shard hands out before it waits: shards share the queue, so its part, but never less than keeps a worker at work. */
+export interface QueueRoom {
+  readonly maxWakeUpsQueued: number;
+  readonly maxDueQueued: number;
+}
+
+export function queueRoomOf(shards: number): QueueRoom {
+  const part = (most: number) => Math.max(Math.ceil(most / shards), most / 10);
+  return { maxWakeUpsQueued: part(maxWakeUpsQueued), maxDueQueued: part(maxDueQueued) };
+}
 
 /** Members of backlogs that one `due` passes over because their runs were taken up in another way. */
 export const maxPassedOver = 1_000;

@@ -56,6 +56,7 @@ import {
   summaryOf,
 } from "./cursor.ts";
 import { assertPlace, listingKey, memberOf, planPlace, shardOfMember } from "./keys.ts";
+import { queueRoomOf } from "./limits.ts";
 import { actsOf, remember } from "./memory/acts.ts";
 import type { Cell } from "./memory/cell.ts";
 import { KeptHeartbeats } from "./memory/heartbeats.ts";
@@ -112,7 +113,8 @@ class MemoryStore implements Store {
     this.shards = options.shards ?? 1;
     const lanes = options.lanes ?? 1;
     assertPlace(options.namespace ?? "memory", this.shards, lanes);
-    this.#shards = Array.from({ length: this.shards }, (_, shard) => newShard(shard % lanes));
+    const room = queueRoomOf(this.shards);
+    this.#shards = Array.from({ length: this.shards }, (_, shard) => newShard(shard % lanes, room));
   }
 
   open(): Promise<void> {

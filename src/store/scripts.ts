@@ -9,7 +9,6 @@ import { type Cluster, Command, type Redis } from "ioredis";
 import { heartbeatKeptMs, maxActsKept, staleAfterMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
-  maxDueQueued,
   maxEntriesWaiting,
   maxIntentListeners,
   maxLeasesExpired,
@@ -18,7 +17,7 @@ import {
   maxSchedules,
   maxTurnsShown,
   maxWakeGraceMs,
-  maxWakeUpsQueued,
+  queueRoomOf,
   turnForgottenMs,
   wakeGraceMs,
 } from "./limits.ts";
@@ -70,13 +69,11 @@ export interface Script {
 
 export type Scripts = Readonly<Record<ScriptName, Script>>;
 
-const limits = Object.entries({
+const limits = {
   maxNoticesLost,
   firstFreshHandOut,
   wakeGraceMs,
   maxWakeGraceMs,
-  maxWakeUpsQueued,
-  maxDueQueued,
   maxPassedOver,
   maxLeasesExpired,
   maxEntriesWaiting,
@@ -87,16 +84,17 @@ const limits = Object.entries({
   heartbeatKeptMs,
   maxActsKept,
   staleAfterMs,
-});
+} as const;
 
-/** Reads them all, once per store. */
-export function loadScripts(): Scripts {
+/** Reads them all, once per store: they know how many shards there are. */
+export function loadScripts(shards: number): Scripts {
   const names = Object.keys(parts) as ScriptName[];
-  return Object.fromEntries(names.map((name) => [name, load(name)])) as Scripts;
+  const known = Object.entries({ ...limits, ...queueRoomOf(shards) });
+  const header = known.map(([limit, value]) => `local ${limit} = ${value}`).join("\n");
+  return Object.fromEntries(names.map((name) => [name, load(name, header)])) as Scripts;
 }
 
-function load(name: ScriptName): Script {
-  const header = limits.map(([limit, value]) => `local ${limit} = ${value}`).join("\n");
+function load(name: ScriptName, header: string): Script {
   const files = [...parts[name].map((part) => `shared.${part}`), name];
   const text = [...(parts[name].length > 0 ? [header] : []), ...files.map(read)].join("\n");
   return { text, sha: createHash("sha1").update(text).digest("hex") };

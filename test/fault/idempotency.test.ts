@@ -16,7 +16,7 @@ import type { Ask, Effect, Refused, Reply, Request } from "./idempotency-words.t
 
 /** Long enough for a full machine to claim and call; whoever waits for it to be over waits beside the others. */
 const claimFor = 2_000;
-const scripts = loadScripts();
+const scripts = loadScripts(1);
 const directory = mkdtempSync(join(tmpdir(), "reprise-idempotency-"));
 const all = owned();
 let file = "";

@@ -14,7 +14,7 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 /** One that begins, one after each of eight steps. */
 const commits = Array.from({ length: 9 }, (_, n) => n + 1);
 const times = process.env["REPRISE_SIZE"] === "full" ? 6 : 1;
-const { sha } = loadScripts().commit;
+const { sha } = loadScripts(1).commit;
 
 describe.each([{ mode: "a single server" }, { mode: "a cluster" }] as const)("on $mode", ({ mode }) => {
   const cluster = mode === "a cluster";

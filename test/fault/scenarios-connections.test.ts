@@ -131,7 +131,7 @@ describe.concurrent("a connection of a worker", () => {
 });
 
 const isScript = asks("EVALSHA");
-const { sha: commit } = loadScripts().commit;
+const { sha: commit } = loadScripts(1).commit;
 const commands: readonly { readonly what: string; readonly is: Match }[] = [
   { what: "a commit", is: (request) => isScript(request) && request.words[1] === commit },
   {

@@ -124,7 +124,7 @@ describe("a start", () => {
     const caller = () => createClient({ ...here.place, redis: proxy.url, namespace: top.namespace, sagas });
     const callers = [caller(), caller()] as const;
     onTestFinished(() => Promise.all(callers.map((client) => client.close())).then(() => undefined));
-    const { sha } = loadScripts().create;
+    const { sha } = loadScripts(1).create;
     await top.client.start(order, { id: "r0" }, { id: "r0" }); // from now on the server knows the script
     const cut = proxy.dropReply(({ words }) => words.includes(sha), { times: 1 });
     const first = callers[0].start(order, { id: "r1" }, { id: "r1" });

@@ -3,7 +3,7 @@
  * out under its wake number and not looked at again before its grace is over. The counterpart of `lua/shared.due.lua`.
  */
 import type { WakeUp } from "../../core/index.ts";
-import { graceMs, isFresh } from "../limits.ts";
+import { graceMs, isFresh, type QueueRoom } from "../limits.ts";
 import type { Acts } from "./acts.ts";
 import { type Backlog, newBacklog } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
@@ -20,6 +20,7 @@ export interface Registration {
 
 export interface Shard {
   readonly lane: number;
+  readonly room: QueueRoom;
   readonly cells: Map<string, Cell>;
   /** Member -> time at which it next wants attention. */
   readonly due: Map<string, number>;
@@ -45,9 +46,10 @@ export interface Shard {
   highest: number;
 }
 
-export function newShard(lane: number): Shard {
+export function newShard(lane: number, room: QueueRoom): Shard {
   return {
     lane,
+    room,
     cells: new Map(),
     due: new Map(),
     starts: newBacklog(),

@@ -3,17 +3,17 @@
  * takes up, and what a dead worker held, never waits for room.
  */
 import type { DueAnswer, WakeUp } from "../../core/index.ts";
-import { maxDueQueued, maxPassedOver, maxWakeUpsQueued } from "../limits.ts";
+import { maxPassedOver } from "../limits.ts";
 import { serveInTurn, waitForRoom } from "./backlog.ts";
 import type { Cell } from "./cell.ts";
 import { count, handOut, poolOf, queuedOf, type Shard } from "./shard.ts";
 
 export function startsHaveRoom(shard: Shard, share: string): boolean {
-  return queuedOf(shard, share) < maxWakeUpsQueued;
+  return queuedOf(shard, share) < shard.room.maxWakeUpsQueued;
 }
 
 function dueHaveRoom(shard: Shard, share: string): boolean {
-  return queuedOf(shard, poolOf(share)) < maxDueQueued;
+  return queuedOf(shard, poolOf(share)) < shard.room.maxDueQueued;
 }
 
 /** At most `limit` overdue runs, then what waited for room, one tenant after the other. */

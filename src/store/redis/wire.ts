@@ -30,13 +30,14 @@ export class Wire {
   readonly place: string;
   readonly shards: readonly ShardKeys[];
   readonly #lanes: number;
-  readonly #scripts: Scripts = loadScripts();
+  readonly #scripts: Scripts;
 
   constructor({ client, place, namespace, shards, lanes }: WireOptions) {
     this.client = client;
     this.place = place;
     this.shards = Array.from({ length: shards }, (_, shard) => shardKeys(namespace, shard));
     this.#lanes = lanes;
+    this.#scripts = loadScripts(shards);
   }
 
   find(run: RunRef): Found {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Store, WakeUp } from "../../../src/core/ports.ts";
 import type { RunRecord } from "../../../src/core/run/index.ts";
-import { maxDueQueued, maxWakeUpsQueued } from "../../../src/store/limits.ts";
+import { maxWakeUpsQueued, queueRoomOf } from "../../../src/store/limits.ts";
 import { aCreate, aSend, fresh } from "../../support/records.ts";
 import { acquired, type Current, committed, created, epochMs, held, idsOf, leaseMs, sweep } from "./harness.ts";
 
@@ -14,6 +14,7 @@ function onShard0(store: Store, tenant = "default"): { readonly tenant: string; 
 }
 
 export function dueContract(current: Current): void {
+  const room = () => queueRoomOf(current.store.shards);
   const handedOutAfter = async (ms: number) => {
     await current.bench.advance(ms - 1);
     expect(await sweep(current.store)).toEqual([]);
@@ -107,7 +108,7 @@ export function dueContract(current: Current): void {
 
   describe("a tenant's share", () => {
     const fill = async (patch: Partial<RunRecord> = {}) => {
-      const runs = Array.from({ length: maxWakeUpsQueued }, () =>
+      const runs = Array.from({ length: room().maxWakeUpsQueued }, () =>
         aCreate({ createdAt: epochMs, ...patch, ...onShard0(current.store, patch.tenant) }),
       );
       const answers = await current.store.createMany(runs);
@@ -122,6 +123,15 @@ export function dueContract(current: Current): void {
       expect(answer).toMatchObject({ answer: "OK", wake: null });
       return command;
     };
+
+    test("shards share the room in the queue", async () => {
+      const starts = Array.from({ length: 4 * maxWakeUpsQueued }, () => aCreate({ createdAt: epochMs }));
+      const answers = await current.store.createMany(starts);
+      const queued = answers.filter((answer) => answer.answer === "OK" && answer.wake !== null).length;
+      expect(queued).toBeGreaterThan(maxWakeUpsQueued / 2);
+      // Rounded up in each.
+      expect(queued).toBeLessThan(maxWakeUpsQueued + current.store.shards);
+    });
 
     test("so many wake-ups are queued, further starts wait; other tenants and pools do not", async () => {
       await fill();
@@ -229,36 +239,36 @@ export function dueContract(current: Current): void {
       }
     };
     const overBy = 3;
-    const soon = maxDueQueued + overBy;
+    const soon = () => room().maxDueQueued + overBy;
 
-    test("two hundred of a pool are in the queue, the longest overdue first; the others wait, and it is said", async () => {
-      const runs = await crowd(soon);
-      await current.bench.advance(soon);
-      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, maxDueQueued).map(({ id }) => id));
+    test("as many of a pool are in the queue as have room, the longest overdue first; the others wait, and it is said", async () => {
+      const runs = await crowd(soon());
+      await current.bench.advance(soon());
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, room().maxDueQueued).map(({ id }) => id));
       expect(await current.store.due(0, 100)).toMatchObject({ wakeUps: [], full: false, crowded: true });
     });
 
     test("a new run does not wait for them, and runs of another pool do not either", async () => {
-      await crowd(soon);
+      await crowd(soon());
       const other = await resting(epochMs + 1, { pool: "gpu" });
-      await current.bench.advance(soon);
+      await current.bench.advance(soon());
       expect(idsOf(await handOutAll())).toContain(other.id);
       expect(await current.store.create(aCreate(onShard0(current.store)))).toMatchObject({ wake: { wake: 1 } });
     });
 
     test("each that is taken up makes room for one, until none waits", async () => {
-      const runs = await crowd(soon);
-      await current.bench.advance(soon);
+      const runs = await crowd(soon());
+      await current.bench.advance(soon());
       await handOutAll();
       for (let n = 0; n < overBy; n += 1) {
         await acquired(current.store, runs[n]!);
-        expect(idsOf(await sweep(current.store))).toEqual([runs[maxDueQueued + n]?.id]);
+        expect(idsOf(await sweep(current.store))).toEqual([runs[room().maxDueQueued + n]?.id]);
       }
       expect(await current.store.due(0, 100)).toMatchObject({ crowded: false });
     });
 
     test("tenants whose runs wait are served in turn", async () => {
-      const first = await crowd(maxDueQueued);
+      const first = await crowd(room().maxDueQueued);
       const mine = await Promise.all([1, 2].map((n) => resting(epochMs + 500 + n, { tenant: "mine" })));
       const theirs = await Promise.all([3, 4].map((n) => resting(epochMs + 500 + n, { tenant: "theirs" })));
       await current.bench.advance(600);
@@ -268,16 +278,16 @@ export function dueContract(current: Current): void {
     });
 
     test("what nobody took up is handed out again although others wait, so a queue that lost its jobs fills again", async () => {
-      const runs = await crowd(soon);
-      await current.bench.advance(soon);
+      const runs = await crowd(soon());
+      await current.bench.advance(soon());
       await handOutAll();
       await current.bench.advance(5_000);
-      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, maxDueQueued).map(({ id }) => id));
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(0, room().maxDueQueued).map(({ id }) => id));
     });
 
     test("what a dead worker held waits for nobody", async () => {
       const { record } = await held(current.store, onShard0(current.store), "dead");
-      await crowd(soon);
+      await crowd(soon());
       await current.bench.advance(leaseMs - 1_000);
       await handOutAll();
       await current.bench.advance(1_000);
@@ -285,14 +295,14 @@ export function dueContract(current: Current): void {
     });
 
     test("one that waits is woken by what is sent to it, and not a second time", async () => {
-      const runs = await crowd(soon);
-      await current.bench.advance(soon);
+      const runs = await crowd(soon());
+      await current.bench.advance(soon());
       await handOutAll();
       const [last] = runs.slice(-1);
       expect(await current.store.send(aSend(last!, "cancel"))).toMatchObject({ wake: { run: { id: last?.id } } });
       await acquired(current.store, last!);
       for (const run of runs.slice(0, 5)) await acquired(current.store, run);
-      expect(idsOf(await handOutAll())).toEqual(runs.slice(maxDueQueued, -1).map(({ id }) => id));
+      expect(idsOf(await handOutAll())).toEqual(runs.slice(room().maxDueQueued, -1).map(({ id }) => id));
     });
   });
 }
