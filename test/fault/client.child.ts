@@ -6,7 +6,15 @@ import { connectedClient } from "../../src/client/index.ts";
 import { systemClock, systemIds } from "../../src/engine/index.ts";
 import { listen, readOrders, say } from "../support/fault-child.ts";
 import { faultConnections } from "../support/fault-connect.ts";
-import { type ClientReply, type ClientRequest, Gate, type Orders, settings, tenant } from "../support/fault-plan.ts";
+import {
+  type ClientReply,
+  type ClientRequest,
+  Gate,
+  harnessTimeoutMs,
+  type Orders,
+  settings,
+  tenant,
+} from "../support/fault-plan.ts";
 import { gatedClientPorts } from "../support/fault-ports.ts";
 import { sagas } from "../support/fault-sagas.ts";
 
@@ -14,7 +22,7 @@ const orders = readOrders<Orders>();
 const gate = new Gate(orders);
 
 async function answer({ namespace, saga, id, refuse, signal }: ClientRequest): Promise<string> {
-  const { store, wakeUps, facts, close } = faultConnections(orders.redis, namespace);
+  const { store, wakeUps, facts, close } = faultConnections(orders.redis, namespace, harnessTimeoutMs);
   const client = connectedClient(
     { ...gatedClientPorts(store, wakeUps, gate), clock: systemClock, ids: systemIds(), facts },
     { namespace, sagas: Object.values(sagas), maxPayloadBytes: settings.maxPayloadBytes, maxReplays: 10 },

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { leaveEvidence } from "../support/evidence.ts";
 import { faultConnections } from "../support/fault-connect.ts";
-import { tenant } from "../support/fault-plan.ts";
+import { harnessTimeoutMs, tenant } from "../support/fault-plan.ts";
 import { sagas } from "../support/fault-sagas.ts";
 import { Stage } from "../support/fault-stage.ts";
 import { owned, waitFor } from "../support/processes.ts";
@@ -151,7 +151,7 @@ interface Holder {
 /** A crowd of runs, all leased by one process that has a pulse. */
 async function oneProcessHolds({ redis }: Scene, { client, store, namespace }: Play): Promise<Holder> {
   const ids = Array.from({ length: crowd }, (_, at) => `v${at + 1}`);
-  const { wakeUps, pulse, close } = everything.own(faultConnections(redis.url, namespace, 5_000));
+  const { wakeUps, pulse, close } = everything.own(faultConnections(redis.url, namespace, harnessTimeoutMs));
   const beating = await new Promise<{ close(): void }>((resolve, reject) => {
     const opened = pulse((place) => {
       store.hello({ owner, ...place, compared: null }, []).then(() => resolve(opened), reject);

@@ -8,7 +8,7 @@ import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "../support/checker.ts";
 import { leaveProof, type Observed } from "../support/evidence.ts";
 import { type FaultConnections, faultConnections } from "../support/fault-connect.ts";
-import { settings, tenant } from "../support/fault-plan.ts";
+import { harnessTimeoutMs, settings, tenant } from "../support/fault-plan.ts";
 import { waitFor } from "../support/processes.ts";
 import { type Mischief, type SagaName, sagas } from "./scenarios-sagas.ts";
 
@@ -21,8 +21,6 @@ export interface PlayOptions {
 /** Statuses in which nothing happens by itself. */
 const restful = new Set<RunRecord["status"]>(["completed", "failed", "cancelled", "needs_review"]);
 const restMs = 60_000;
-/** The harness is no subject: it is patient. */
-const commandTimeoutMs = 5_000;
 
 export class Play {
   readonly namespace: string;
@@ -36,9 +34,9 @@ export class Play {
   constructor({ namespace, redis, entries }: PlayOptions) {
     this.namespace = namespace;
     this.entries = entries;
-    this.#connections = faultConnections(redis, namespace, commandTimeoutMs);
+    this.#connections = faultConnections(redis, namespace, harnessTimeoutMs);
     this.store = this.#connections.store;
-    const patient = { ...settings, commandTimeoutMs, marginMs: 6_000, leaseMs: 10_000 };
+    const patient = { ...settings, commandTimeoutMs: harnessTimeoutMs, marginMs: 6_000, leaseMs: 10_000 };
     this.client = createClient({ redis, namespace, sagas: Object.values(sagas), settings: patient });
   }
 

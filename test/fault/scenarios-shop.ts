@@ -18,13 +18,12 @@ import { FakeWorld, serveFakeWorld, type WorldArrival, type WorldEntry } from ".
 import { type ClientEvent, check } from "../support/checker.ts";
 import { leaveEvidence, type Observed } from "../support/evidence.ts";
 import { faultConnections } from "../support/fault-connect.ts";
+import { harnessTimeoutMs } from "../support/fault-plan.ts";
 import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts";
 
 const tenant = "default";
 const workerFile = new URL("../../workers/worker.ts", import.meta.url);
 const bootMs = 60_000;
-/** The harness is no subject: it is patient. */
-const harnessTimeoutMs = 5_000;
 /** R035: an order placed after a fail-over has gone through by then. */
 export const backWithinMs = 15_000;
 /** What the world sees of an order that went through. */

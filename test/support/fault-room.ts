@@ -19,7 +19,7 @@ import type { WorldArrival, WorldEntry } from "../../src/testing/index.ts";
 import { type CheckReport, type ClientEvent, check } from "./checker.ts";
 import { leaveProof, type Observed } from "./evidence.ts";
 import { type FaultConnections, faultConnections } from "./fault-connect.ts";
-import { settings, tenant } from "./fault-plan.ts";
+import { harnessTimeoutMs, settings, tenant } from "./fault-plan.ts";
 import { over } from "./fault-ports.ts";
 import type { SagaName } from "./fault-sagas.ts";
 import { callOfItem } from "./fault-services.ts";
@@ -37,8 +37,6 @@ export interface Count {
 const restful = new Set<RunRecord["status"]>(["completed", "failed", "cancelled", "needs_review"]);
 const restMs = 60_000;
 const nothing = () => Promise.resolve();
-/** The harness is no subject: it is patient. */
-const harnessTimeoutMs = 5_000;
 
 export class Room {
   readonly namespace: string;
