@@ -84,6 +84,26 @@ const outcomes: readonly Alert[] = [
   },
 ];
 
+const ofHooks = (metric: string) => `max by (reprise_ns, hook) (${metric})`;
+
+const notifications: readonly Alert[] = [
+  {
+    name: "RepriseNotificationsFailing",
+    severity: "ticket",
+    expr: `${ofHooks(of.noticesFailing)} > 0`,
+    since: "10m",
+    summary: "The hook {{ $labels.hook }} does not take what it is told",
+    description: "The next notification of {{ $value }} runs is sent again and again; those behind it wait.",
+  },
+  {
+    name: "RepriseNotificationsLost",
+    severity: "page",
+    expr: `${ofHooks(of.noticesLost)} - (${ofHooks(`${of.noticesLost} offset 15m`)} or ${ofHooks(of.noticesLost)} * 0) > 0`,
+    summary: "Notifications for the hook {{ $labels.hook }} are dropped",
+    description: "More than 100,000 are owed to it in one shard: {{ $value }} were dropped in a quarter of an hour.",
+  },
+];
+
 const workers: readonly Alert[] = [
   {
     name: "RepriseNoWorkers",
@@ -191,6 +211,7 @@ const store: readonly Alert[] = [
 /** All rules, as Prometheus takes them. */
 export const groups: readonly Group[] = [
   { name: "reprise-outcomes", rules: outcomes.map(rule) },
+  { name: "reprise-notifications", rules: notifications.map(rule) },
   { name: "reprise-workers", rules: workers.map(rule) },
   { name: "reprise-store", rules: store.map(rule) },
 ];

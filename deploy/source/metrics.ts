@@ -18,6 +18,8 @@ export const metrics = {
   takeovers: "reprise_takeovers_total",
   commit: "reprise_commit_seconds",
   unserved: "reprise_unserved_total",
+  noticesFailing: "reprise_notifications_failing",
+  noticesLost: "reprise_notifications_lost",
   due: "reprise_ticks_due",
   backlog: "reprise_backlog_seconds",
   slotsBusy: "reprise_slots_busy",

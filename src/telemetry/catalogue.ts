@@ -131,6 +131,11 @@ export const catalogue = {
     "Seconds that the oldest of them waits.",
     "above 300 s: the receiver takes nothing",
   ),
+  reprise_notifications_failing: gauge(
+    ["hook"],
+    "Runs whose next notification was tried and not taken: it is sent again, and those behind it wait.",
+    "above 0 for ten minutes: see what was answered in reprise notifications list",
+  ),
   reprise_notifications_lost: gauge(
     ["hook"],
     "Notifications that were dropped because more than 100,000 were owed in one shard.",

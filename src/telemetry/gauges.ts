@@ -81,9 +81,10 @@ export class Gauges {
 
   async #readNotices(store: GaugeSource["store"], now: number): Promise<void> {
     const { hooks } = await store.noticesOwed();
-    for (const { hook, owed, oldestAt, lost } of hooks) {
+    for (const { hook, owed, oldestAt, lost, failing } of hooks) {
       this.#metrics.set("reprise_notifications_owed", { hook }, owed);
       this.#metrics.set("reprise_notification_age_seconds", { hook }, ageOf(oldestAt, now));
+      this.#metrics.set("reprise_notifications_failing", { hook }, failing);
       this.#metrics.set("reprise_notifications_lost", { hook }, lost);
     }
   }

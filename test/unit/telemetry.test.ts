@@ -156,7 +156,7 @@ describe("metrics", () => {
       load: async () => ({ ...load, now }),
       durability: async () => "forgetful",
       noticesOwed: async () => ({
-        hooks: [{ hook: "shop", owed: 3, oldestAt: now - 9_000, lost: 1, failing: 0 }],
+        hooks: [{ hook: "shop", owed: 3, oldestAt: now - 9_000, lost: 1, failing: 2 }],
         now,
       }),
       ledger: async () => [aRow(1, {}, { approval: { since: now - 5_000 } as never })],
@@ -174,6 +174,7 @@ describe("metrics", () => {
       "reprise_backlog_seconds 2",
       'reprise_notifications_owed{hook="shop"} 3',
       'reprise_notification_age_seconds{hook="shop"} 9',
+      'reprise_notifications_failing{hook="shop"} 2',
       'reprise_notifications_lost{hook="shop"} 1',
       'reprise_runs_open{saga="order",version="1"} 5',
       "reprise_unknown_outcome_age_seconds 60",
