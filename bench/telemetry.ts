@@ -1,4 +1,4 @@
-/** What telemetry costs: the same worker quiet, with logs and metrics, and with traces as well. */
+/** What telemetry costs: the same worker quiet, with logs and metrics, and with traces as well, of a tenth of the runs and of all. */
 import { atLeast, type Bench, type Figures } from "./bench.ts";
 import type { Lab } from "./lab.ts";
 import { type Lane, measureRounds, medianOf, perSecond, ratioOf } from "./rounds.ts";
@@ -11,15 +11,19 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
   const lanes: readonly Lane[] = [
     { ...lane, name: "quiet" },
     { ...lane, name: "told", tells: "lines" },
+    { ...lane, name: "sampled", tells: "some" },
     { ...lane, name: "traced", tells: "spans" },
   ];
   const rounds = await measureRounds(lab, lanes, { count: size.rounds, sagas: size.beside });
-  const [quiet, told, traced] = [rounds("quiet"), rounds("told"), rounds("traced")];
+  const [quiet, told] = [rounds("quiet"), rounds("told")];
+  const [sampled, traced] = [rounds("sampled"), rounds("traced")];
   return {
     quietStepsPerSecond: medianOf(quiet, perSecond),
     toldToQuiet: ratioOf(told, quiet, perSecond),
+    sampledToQuiet: ratioOf(sampled, quiet, perSecond),
     tracedToQuiet: ratioOf(traced, quiet, perSecond),
     toldWorkerCpuToQuiet: ratioOf(told, quiet, (round) => round.workerUs),
+    sampledWorkerCpuToQuiet: ratioOf(sampled, quiet, (round) => round.workerUs),
     tracedWorkerCpuToQuiet: ratioOf(traced, quiet, (round) => round.workerUs),
   };
 }
@@ -29,8 +33,10 @@ export const telemetry: Bench = {
   goals: {
     quietStepsPerSecond: null,
     toldToQuiet: atLeast(0.9),
+    sampledToQuiet: atLeast(0.9),
     tracedToQuiet: atLeast(0.9),
     toldWorkerCpuToQuiet: null,
+    sampledWorkerCpuToQuiet: null,
     tracedWorkerCpuToQuiet: null,
   },
   measure,

@@ -21,8 +21,8 @@ export interface Retention {
   readonly retentionSweepMs: number;
 }
 
-/** `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere. */
-export type Tells = "lines" | "spans";
+/** `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere; `some`: of a tenth of the runs. */
+export type Tells = "lines" | "spans" | "some";
 
 /**
  * `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. `held`: one

@@ -13,12 +13,13 @@ const nowhere = {
 let open: Telemetry | null = null;
 
 export function told(tells: Tells): Telemetry {
-  if (tells === "spans") {
+  if (tells !== "lines") {
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(nowhere)] }));
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   }
   const lines = { logs: { write: () => undefined }, metrics: true } as const;
-  open = createTelemetry(tells === "spans" ? { ...lines, traces: true } : lines);
+  const traces = { untracedRatio: tells === "some" ? 0.1 : 1 };
+  open = createTelemetry(tells === "lines" ? lines : { ...lines, traces });
   return open;
 }
 

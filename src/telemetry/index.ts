@@ -4,4 +4,4 @@ export { combineFacts } from "./facts.ts";
 export type { LogLevel, LogOptions } from "./logger.ts";
 export type { MetricsOptions } from "./metrics.ts";
 export { createTelemetry, type PlacedTelemetry, type Telemetry, type TelemetryOptions } from "./telemetry.ts";
-export type { TraceOptions } from "./tracing.ts";
+export type { TraceOptions } from "./trace-parents.ts";

@@ -16,6 +16,7 @@ export type SpanAttributes = Record<string, string | number | boolean>;
 
 export interface Span {
   spanContext(): SpanContext;
+  isRecording(): boolean;
   setAttributes(attributes: SpanAttributes): unknown;
   setStatus(status: { code: number }): unknown;
   /** ms since 1970; now unless given. */

@@ -11,7 +11,8 @@ import { type LogOptions, pinoLogger, runLogger, type StepLogLine } from "./logg
 import { Metrics, type MetricsOptions } from "./metrics.ts";
 import { countedConsumers, countedWakeUps } from "./nudges.ts";
 import { loadOtel, type Otel } from "./otel.ts";
-import { runTracing, type TraceOptions } from "./tracing.ts";
+import type { TraceOptions } from "./trace-parents.ts";
+import { runTracing } from "./tracing.ts";
 
 /** What is to be told; what is left out is not. */
 export interface TelemetryOptions {
@@ -56,7 +57,7 @@ const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 /**
  * Makes the telemetry of a process: give it to `createClient` and `createWorker`.
  *
- * @throws RepriseError CONFIG_INVALID: traces without `@opentelemetry/api`.
+ * @throws RepriseError CONFIG_INVALID: traces without `@opentelemetry/api`, or with a share that is none.
  */
 export function createTelemetry({ logs, metrics, traces }: TelemetryOptions): Telemetry {
   const logger = logs === undefined ? null : pinoLogger(logs === true ? {} : logs);

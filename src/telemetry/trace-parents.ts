@@ -7,6 +7,16 @@ import { type RunRecord, type RunRef, runKey } from "../core/index.ts";
 import type { Otel, OtelContext, Span, SpanContext } from "./otel.ts";
 import { parseTraceparent, placeOf, type TracePlace } from "./traceparent.ts";
 
+export interface TraceOptions {
+  /** A run taken up later than this after its start goes on in a new, linked trace, ms: an hour unless given. */
+  readonly longAfterMs?: number;
+  /**
+   * Of the runs that nobody followed when they were started this share is sampled, 0 to 1: all unless given. Whoever follows a start
+   * decides for its run, by the sampler of that process; samplers of workers go by that where they are parent-based, as is usual.
+   */
+  readonly untracedRatio?: number;
+}
+
 export interface Link {
   readonly context: SpanContext;
 }
@@ -27,14 +37,16 @@ export class TraceParents {
   readonly #otel: Otel;
   readonly #namespace: string;
   readonly #longAfterMs: number;
+  readonly #untracedRatio: number;
   /** Where runs go on that were taken up long after their start. */
   readonly #later = new Map<string, Parent>();
   readonly #known = new Map<string, Parent>();
 
-  constructor(otel: Otel, namespace: string, longAfterMs: number) {
+  constructor(otel: Otel, namespace: string, { longAfterMs, untracedRatio }: Required<TraceOptions>) {
     this.#otel = otel;
     this.#namespace = namespace;
     this.#longAfterMs = longAfterMs;
+    this.#untracedRatio = untracedRatio;
   }
 
   parentOf(record: RunRecord, now: number): Parent {
@@ -78,7 +90,7 @@ export class TraceParents {
   }
 
   #placeOf({ tenant, id, trace }: RunRecord): TracePlace {
-    return parseTraceparent(trace) ?? placeOf(`${this.#namespace}/${tenant}/${id}`);
+    return parseTraceparent(trace) ?? placeOf(`${this.#namespace}/${tenant}/${id}`, this.#untracedRatio);
   }
 }
 

@@ -23,8 +23,9 @@ export function traceparentOf({ traceId, spanId, traceFlags }: TracePlace): stri
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** The place of a run that nobody followed when it was started: the same, whoever asks. */
-export function placeOf(run: string): TracePlace {
+/** The place of a run that nobody followed when it was started: the same, whoever asks. The share `ratio` of them is sampled. */
+export function placeOf(run: string, ratio: number): TracePlace {
   const hex = createHash("sha256").update(run).digest("hex");
-  return { traceId: hex.slice(0, 32), spanId: hex.slice(32, 48), traceFlags: 1 };
+  const isSampled = Number.parseInt(hex.slice(48, 56), 16) < ratio * 2 ** 32;
+  return { traceId: hex.slice(0, 32), spanId: hex.slice(32, 48), traceFlags: isSampled ? 1 : 0 };
 }

@@ -8,17 +8,13 @@
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
 import { type CommittedFact, type Fact, type Facts, runKey, type TracedCall, type Tracing } from "../core/index.ts";
+import { RepriseError } from "../errors.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
 import { failedStatus, kinds, type Otel, type Span, type SpanContext } from "./otel.ts";
 import { PastSpans } from "./past-spans.ts";
 import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
-import { TraceParents } from "./trace-parents.ts";
+import { type TraceOptions, TraceParents } from "./trace-parents.ts";
 import { traceparentOf } from "./traceparent.ts";
-
-export interface TraceOptions {
-  /** A run taken up later than this after its start goes on in a new, linked trace, ms: an hour unless given. */
-  readonly longAfterMs?: number;
-}
 
 export interface RunTracing {
   readonly tracing: Tracing;
@@ -27,7 +23,7 @@ export interface RunTracing {
   readonly activeTrace: () => string | null;
 }
 
-const standardLongAfterMs = 3_600_000;
+const standard: Required<TraceOptions> = { longAfterMs: 3_600_000, untracedRatio: 1 };
 /** Runs whose calls under way are remembered; the oldest are told to be uncommitted beyond it. */
 const maxRuns = 20_000;
 
@@ -36,12 +32,13 @@ interface OpenCall {
   readonly span: Span;
 }
 
-export function runTracing(
-  otel: Otel,
-  namespace: string,
-  { longAfterMs = standardLongAfterMs }: TraceOptions,
-): RunTracing {
-  const spans = new RunSpans(otel, namespace, longAfterMs);
+/** Throws CONFIG_INVALID. */
+export function runTracing(otel: Otel, namespace: string, options: TraceOptions): RunTracing {
+  const { untracedRatio = 1 } = options;
+  if (!(untracedRatio >= 0 && untracedRatio <= 1)) {
+    throw new RepriseError("CONFIG_INVALID", `traces.untracedRatio is ${untracedRatio}: it is a share, 0 to 1`);
+  }
+  const spans = new RunSpans(otel, namespace, { ...standard, ...options });
   return {
     tracing: { start: (run, work) => spans.start(run, work), call: (call, work) => spans.call(call, work) },
     facts: { emit: (fact) => spans.hear(fact) },
@@ -56,10 +53,10 @@ class RunSpans {
   readonly #past: PastSpans;
   readonly #open = new Map<string, OpenCall[]>();
 
-  constructor(otel: Otel, namespace: string, longAfterMs: number) {
+  constructor(otel: Otel, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
     this.#spans = new SpanMaker(otel);
-    this.#parents = new TraceParents(otel, namespace, longAfterMs);
+    this.#parents = new TraceParents(otel, namespace, options);
     this.#past = new PastSpans(this.#spans, this.#parents, namespace);
   }
 
@@ -94,8 +91,10 @@ class RunSpans {
 
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
     const span = this.#callSpan(call);
-    if (!call.routed) this.#keep(call, span);
     const called = this.#within(span, work);
+    // Not sampled: what is below it hears that too, and nobody hears of it.
+    if (!span.isRecording()) return called;
+    if (!call.routed) this.#keep(call, span);
     // (No await: that would be three promises a call more, and each is dear while a context follows them.)
     called.then(
       () => this.#called(call, span),

@@ -23,7 +23,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   takeover: ["killP99Ms", "stopP99InLeases"],
   boot: ["firstStepP50Ms"],
   waiting: ["waitingRuns", "ratioWithWaiting"],
-  telemetry: ["toldToQuiet", "tracedToQuiet"],
+  telemetry: ["toldToQuiet", "sampledToQuiet", "tracedToQuiet"],
   timers: ["timersDue", "startP99Ms", "startP99ToQuiet", "firedEarly", "firedTwice"],
   curve: ["curveSagasPerSecond", "w1s1ToOne", "w2s4ToOne", "w2s4RedisCpuMs", "w2s4LeastBusyCore", "workersToFillRedis"],
   retention: ["calmStartP99Ms", "expiryStartP99Ms", "deletionTookMs", "expiredKeysLeft"],

@@ -6,7 +6,7 @@ import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../sr
 import type { RunRecord } from "../../src/core/run/index.ts";
 import { catalogue, catalogueTable } from "../../src/telemetry/catalogue.ts";
 import { Gauges } from "../../src/telemetry/gauges.ts";
-import { combineFacts, createTelemetry, type TelemetryOptions } from "../../src/telemetry/index.ts";
+import { combineFacts, createTelemetry, type TelemetryOptions, type TraceOptions } from "../../src/telemetry/index.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import type { Otel } from "../../src/telemetry/otel.ts";
 import { parseTraceparent, placeOf, traceparentOf } from "../../src/telemetry/traceparent.ts";
@@ -189,10 +189,10 @@ describe("metrics", () => {
 
 describe("traces", () => {
   const spans: TestSpan[] = [];
-  function followed() {
+  function followed(traces: TraceOptions | true = true) {
     spans.length = 0;
     closing.push(followSpans((span) => spans.push(span)));
-    return telemetryOf({ traces: true }).placed;
+    return telemetryOf({ traces }).placed;
   }
   const callOf = (record: RunRecord, patch: Partial<TracedCall> = {}): TracedCall => ({
     record,
@@ -208,9 +208,9 @@ describe("traces", () => {
   });
 
   test("a traceparent is read back as it was written, and what is none is nothing", () => {
-    const place = placeOf("shop/t/r1");
+    const place = placeOf("shop/t/r1", 1);
     expect(parseTraceparent(traceparentOf(place))).toEqual(place);
-    expect(placeOf("shop/t/r1")).toEqual(place);
+    expect(placeOf("shop/t/r1", 1)).toEqual(place);
     for (const text of [null, "", "00-0-0-01", `00-${"0".repeat(32)}-${"b".repeat(16)}-01`]) {
       expect(parseTraceparent(text)).toBeNull();
     }
@@ -255,6 +255,31 @@ describe("traces", () => {
       await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
     const [a, b, c] = spans.map(({ traceId }) => traceId);
     expect([a === b, a === c]).toEqual([true, false]);
+  });
+
+  test("of runs that nobody followed a share is sampled, whole, and the others are told by nobody", async () => {
+    const placed = followed({ untracedRatio: 0.5 });
+    const records = Array.from({ length: 64 }, () => aRecord());
+    for (const record of [...records, ...records])
+      await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
+    const traces = new Set(spans.map(({ traceId }) => traceId));
+    expect(spans).toHaveLength(2 * traces.size);
+    expect(traces.size).toBeGreaterThan(16);
+    expect(traces.size).toBeLessThan(48);
+  });
+
+  test("who follows a start decides for its run, whatever the share of the others", async () => {
+    const placed = followed({ untracedRatio: 0 });
+    const followedBefore = aRecord({ trace: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` });
+    const leftOut = aRecord({ trace: `00-${"c".repeat(32)}-${"d".repeat(16)}-00` });
+    for (const record of [followedBefore, leftOut, aRecord()])
+      await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
+    expect(spans.map(({ traceId }) => traceId)).toEqual(["a".repeat(32)]);
+  });
+
+  test("a share that is none is refused", () => {
+    for (const untracedRatio of [-0.1, 1.5, Number.NaN])
+      expect(() => followed({ untracedRatio })).toThrow(/untracedRatio/);
   });
 
   test("waiting for people, for a person, and the way back are spans from the record's own times", () => {
