@@ -366,6 +366,11 @@ describe("a batch that somebody else suspends", () => {
     expect(resumed.data).toMatchObject({ was: suspended.data.suspended, suspended: null });
     const idle = await run("batch", "resume", id, "--reason", "again");
     expect([idle.code, idle.stdout]).toEqual([0, expect.stringContaining("it is not suspended")]);
+    // All of them are asked for by now, and it stops all the same: nobody has done it.
+    const watched = ["--canary", "3", "--canary-within", "100ms", "--reason", "go on", "--yes"];
+    const { data: stopped } = await json(10, "replay", "run", id, ...watched);
+    expect(stopped).toMatchObject({ suspended: null, stopped: expect.stringContaining("nothing has come of it yet") });
+    expect(stopped.results).toMatchObject([{ result: "done" }, { result: "done" }, { result: "done" }]);
     await scene.worker({ allowForgetfulStore: true });
     expect((await run("replay", "run", id, "--reason", "go on", "--yes")).code).toBe(0);
     await until(async () => (await scene.client.list({ status: "cancelled" })).runs.length === 3);

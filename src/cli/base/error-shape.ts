@@ -47,7 +47,6 @@ const hints: Partial<Readonly<Record<ErrorCode, string>>> = {
   APPROVAL_STALE: "`reprise approvals show <id>` shows what would be carried out now",
   PLAN_GONE: "`reprise replay plan <run>` makes a new one",
   PLAN_REFUSED: "`reprise dlq show <run>` says who has to decide what; --override is for whoever means it",
-  BATCH_SUSPENDED: "`reprise batch resume <batch> --reason ...` lifts it, once whoever suspended it agrees",
   STORE_UNAVAILABLE:
     "is Redis there? `reprise health` asks it; --redis, REDIS_URL and reprise.config.ts say where it is",
   CURSOR_INVALID: "a cursor is what the page before gave as nextCursor, for the same query",

@@ -24,7 +24,7 @@ export const replayRun = command<[plan: string], Flags>({
   summary:
     "Execute a plan, or a batch, that `replay plan` has made: once, and only while the runs lie there as they did",
   details:
-    "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch can be executed\nagain: it goes on where it stopped, and does no run twice. `batch suspend` stops it before the next run (exit 10), and until it is resumed it is\nrefused (exit 7).",
+    "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch that\nstops (exit 10) goes on where it stopped when it is executed again, and does no run twice. `batch suspend` stops it from anywhere; until it is\nresumed it is refused (exit 7).",
   args: [["<plan>", "id of the plan or batch"]],
   options: [
     ["--only-safe", "leave out what is not safe (which is what happens without --override)"],
@@ -118,7 +118,8 @@ async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Fla
   cli.out.document("BatchReport", report, { id: report.id, lines: () => reportLines(cli, report) });
   if (report.suspended !== null)
     cli.out.note(`To go on: reprise batch resume ${report.id} --reason ..., then replay run again`);
-  return report.results.every((result) => result?.result === "done") ? exitCodes.ok : exitCodes.partial;
+  const isWhole = report.stopped === null && report.results.every((result) => result?.result === "done");
+  return isWhole ? exitCodes.ok : exitCodes.partial;
 }
 
 async function confirm(cli: Cli, wanted: number, all: number, { expect, override }: Flags): Promise<void> {
