@@ -38,6 +38,7 @@ export const errorCodes = [
   "PLAN_GONE",
   "PLAN_TAKEN",
   "PLAN_REFUSED",
+  "BATCH_SUSPENDED",
   "MIGRATION_REFUSED",
   "CURSOR_INVALID",
   "SCHEDULE_NOT_FOUND",

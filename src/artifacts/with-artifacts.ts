@@ -105,6 +105,8 @@ function unchanged(store: Store) {
     getPlan: (id) => store.getPlan(id),
     takePlan: (command) => store.takePlan(command),
     noteResult: (...given) => store.noteResult(...given),
+    setSuspension: (command) => store.setSuspension(command),
+    getSuspension: (id) => store.getSuspension(id),
     registered: (...given) => store.registered(...given),
     register: (saga) => store.register(saga),
     watch: (listener) => store.watch(listener),

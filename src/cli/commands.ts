@@ -22,6 +22,7 @@ import { gcCommand } from "./ops/gc.ts";
 import { migrateCommand } from "./ops/migrate.ts";
 import { schedulesList, schedulesPause, schedulesResume, schedulesRunNow, schedulesShow } from "./ops/schedules.ts";
 import { sloCommand } from "./ops/slo.ts";
+import { batchResume, batchSuspend } from "./ops/suspend.ts";
 import { replayPlan } from "./replay/plan.ts";
 import { replayRun } from "./replay/run.ts";
 import { runsCancel, runsPause, runsResume } from "./runs/acts.ts";
@@ -78,6 +79,8 @@ export const commands: readonly AnyCommand[] = [
     sloCommand,
     batchList,
     batchShow,
+    batchSuspend,
+    batchResume,
     auditCommand,
     notificationsList,
     migrateCommand,

@@ -96,6 +96,7 @@ const codeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   PLAN_GONE: notFound,
   PLAN_TAKEN: conflict,
   PLAN_REFUSED: unsafe,
+  BATCH_SUSPENDED: unsafe,
   MIGRATION_REFUSED: conflict,
   CURSOR_INVALID: usage,
   SCHEDULE_NOT_FOUND: notFound,

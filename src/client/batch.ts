@@ -4,9 +4,10 @@
  *
  * Invariants: B1 what is executed is what was selected: a run that has moved since is left as it is. B2 what is not safe is
  * left out unless a person says why it is meant. B3 executing again goes on where it stopped, and does no item twice. B4 of
- * every item it is said what came of it, and why.
+ * every item it is said what came of it, and why. B5 right before each item the store is asked if the batch is suspended
+ * (`suspension.ts`): once that is acknowledged nothing more is begun, but what was under way is finished and noted.
  */
-import { hasEnded } from "../core/index.ts";
+import { hasEnded, objectionToBatch, type Suspension } from "../core/index.ts";
 import { errorCodeOf, RepriseError } from "../errors.ts";
 import { redact } from "../redact.ts";
 import type { Duration } from "../saga/index.ts";
@@ -43,19 +44,21 @@ export interface BatchReport extends Batch {
   readonly by: string | null;
   /** By place; `null`: nothing was done about it yet. */
   readonly results: readonly (ItemResult | null)[];
-  /** Why the rest was left; `null`: nothing was. */
+  /** Why this execution left the rest; `null`: nothing was left. */
   readonly stopped: string | null;
+  /** While it is, nobody executes it; `null`: it is not. */
+  readonly suspended: Suspension | null;
 }
 
 /** A batch and what came of it so far. Throws PLAN_GONE. */
 export async function readBatch(connection: Connection, id: string): Promise<BatchReport> {
   const kept = await (await connection.store()).getPlan(id);
-  if (kept.answer === "ABSENT") throw absent(id);
+  if (kept.answer === "ABSENT") throw absentBatch(id);
   // Plans and batches lie in one place; what lies there was put there by `keep` and `noteResult`.
   const batch = kept.body as unknown as Batch;
   if (batch.items === undefined) throw invalid("INPUT_INVALID", "batch", `${id} is the plan of one run`);
   const results = batch.items.map((_, at) => (kept.results[at] ?? null) as ItemResult | null);
-  return { ...batch, by: kept.taken?.by ?? null, results, stopped: null };
+  return { ...batch, by: kept.taken?.by ?? null, results, stopped: null, suspended: kept.suspended };
 }
 
 /** A batch at a glance. */
@@ -66,6 +69,8 @@ export interface BatchSummary extends Pick<Batch, "id" | "mode" | "filter" | "at
   readonly done: number;
   readonly skipped: number;
   readonly failed: number;
+  /** `null`: it is not. */
+  readonly suspended: Suspension | null;
 }
 
 /** The batches that have not expired, the last to expire first. */
@@ -85,13 +90,13 @@ function ifGone(error: unknown): null {
   throw error;
 }
 
-function glanceAt({ id, mode, filter, at, expiresAt, by, items, results }: BatchReport): BatchSummary {
+function glanceAt({ id, mode, filter, at, expiresAt, by, items, results, suspended }: BatchReport): BatchSummary {
   const countOf = (word: ItemResult["result"]) => results.filter((result) => result?.result === word).length;
   const counts = { done: countOf("done"), skipped: countOf("skipped"), failed: countOf("failed") };
-  return { id, mode, filter, at, expiresAt, by, runs: items.length, ...counts };
+  return { id, mode, filter, at, expiresAt, by, runs: items.length, ...counts, suspended };
 }
 
-/** Throws PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE: then it is executed again, and goes on. */
+/** Throws PLAN_GONE, BATCH_SUSPENDED, INPUT_INVALID, STORE_UNAVAILABLE: then it is executed again, and goes on. */
 export async function executeBatch(
   connection: Connection,
   id: string,
@@ -102,17 +107,25 @@ export async function executeBatch(
   if (!(ratePerSecond > 0)) throw invalid("INPUT_INVALID", "ratePerSecond", "it is more than 0");
   const watchMs = checkedDuration(options.canaryWithin ?? standardCanaryMs, "canaryWithin");
   const report = await readBatch(connection, id);
+  refuseSuspended(report);
   // One command for all who execute it, so that whoever goes on with it is not another one.
   await (await connection.store()).takePlan({
     ...{ id, by: options.by, commandId: id },
     act: { act: "execute_batch", by: options.by, reason: options.reason, run: null, about: `batch ${id}` },
   });
-  const work = new Work(connection, report, options, 1_000 / ratePerSecond);
-  const [canaries, others] = await work.begin(canary);
-  await work.execute(canaries);
-  const stopped = await work.watch(canaries, watchMs);
-  if (stopped === null) await work.execute(others);
+  const stopped = await new Work(connection, report, options, 1_000 / ratePerSecond).execute(canary, watchMs);
   return { ...(await readBatch(connection, id)), stopped };
+}
+
+/** Throws BATCH_SUSPENDED. */
+export function refuseSuspended({ id, suspended }: Pick<BatchReport, "id" | "suspended">): void {
+  const objection = objectionToBatch(suspended);
+  if (suspended === null || objection === null) return;
+  const since = new Date(suspended.at).toISOString();
+  const todo = `to go on, lift it: reprise batch resume ${id} --reason ...`;
+  throw new RepriseError("BATCH_SUSPENDED", `batch ${id} is not executed: ${redact(objection)} (${since}); ${todo}`, {
+    details: { batch: id, ...suspended },
+  });
 }
 
 /** One execution of a batch; an item is named by its place. */
@@ -132,23 +145,51 @@ class Work {
     this.#results = report.results.slice();
   }
 
-  /** Says of what is left out why, and answers the canaries and the others. */
-  async begin(canary: number): Promise<readonly [canaries: readonly number[], others: readonly number[]]> {
-    const wanted: number[] = [];
-    for (const [place, { safe, reasons }] of this.#batch.items.entries()) {
-      if (safe || this.#options.override !== undefined) wanted.push(place);
-      else if (this.#results[place] === null)
-        await this.#note(place, { result: "skipped", reason: reasons.join("; ") });
-    }
-    return [wanted.slice(0, canary), wanted.slice(canary)];
+  /** Why the rest is left; `null`: nothing is. */
+  async execute(canary: number, watchMs: number): Promise<string | null> {
+    const places = [...this.#batch.items.keys()];
+    const wanted = places.filter((place) => this.#isWanted(place));
+    const canaries = wanted.slice(0, canary);
+    return (
+      (await this.#leaveOut(places.filter((place) => !this.#isWanted(place)))) ??
+      (await this.#doAll(canaries)) ??
+      (await this.#watchAll(canaries, watchMs)) ??
+      (await this.#doAll(wanted.slice(canary)))
+    );
   }
 
-  async execute(places: readonly number[]): Promise<void> {
+  #isWanted(place: number): boolean {
+    return this.#item(place).safe || this.#options.override !== undefined;
+  }
+
+  /** Says of what is left out why. */
+  async #leaveOut(places: readonly number[]): Promise<string | null> {
+    for (const place of places) {
+      if (this.#results[place] !== null) continue;
+      const objection = await this.#objection();
+      if (objection !== null) return objection;
+      await this.#note(place, { result: "skipped", reason: this.#item(place).reasons.join("; ") });
+    }
+    return null;
+  }
+
+  async #doAll(places: readonly number[]): Promise<string | null> {
     for (const place of places) {
       if (this.#results[place] !== null) continue;
       await this.#keepRate();
+      // As late as can be: whoever suspends it after this finds this one item under way.
+      const objection = await this.#objection();
+      if (objection !== null) return objection;
       await this.#note(place, await this.#executed(place));
     }
+    return null;
+  }
+
+  /** Why nothing more is begun by now. Throws PLAN_GONE. */
+  async #objection(): Promise<string | null> {
+    const told = await (await this.#connection.store()).getSuspension(this.#batch.id);
+    if (told.answer === "ABSENT") throw absentBatch(this.#batch.id);
+    return objectionToBatch(told.suspended);
   }
 
   async #keepRate(): Promise<void> {
@@ -181,32 +222,41 @@ class Work {
     return this.#batch.items[place] as BatchItem;
   }
 
-  /** Why the rest is left: a canary that could not be executed, or is parked again. */
-  async watch(canaries: readonly number[], withinMs: number): Promise<string | null> {
+  /** A canary that could not be executed, or is parked again, stops the rest. */
+  async #watchAll(canaries: readonly number[], withinMs: number): Promise<string | null> {
     const until = this.#connection.ports.clock.monotonicMs() + withinMs;
     for (const place of canaries) {
-      const result = this.#results[place];
-      const trouble = result?.result === "done" ? await this.#parkedAgain(place, result.run, until) : result?.reason;
-      if (trouble != null) return `canary ${this.#item(place).run}: ${trouble}`;
+      // All of them were done, or could not be.
+      const result = this.#results[place] as ItemResult;
+      const isDone = result.result === "done";
+      const stopped = isDone ? await this.#watch(place, result.run, until) : this.#trouble(place, result.reason);
+      if (stopped !== null) return stopped;
     }
     return null;
   }
 
-  /** Follows what a canary has set going until it has ended or the time is over. */
-  async #parkedAgain(place: number, id: string, until: number): Promise<string | null> {
+  #trouble(place: number, problem: string): string {
+    return `canary ${this.#item(place).run}: ${problem}`;
+  }
+
+  /** Follows what a canary has set going until it has ended, the time is over or the batch is suspended. */
+  async #watch(place: number, id: string, until: number): Promise<string | null> {
     const { clock } = this.#connection.ports;
     const { tenant, run, revision } = this.#item(place);
+    const trouble = (problem: string) => this.#trouble(place, problem);
     const store = await this.#connection.store();
     const news = await this.#connection.follow({ tenant, id }, () => true);
     try {
       for (;;) {
         const record = await store.read({ tenant, id });
-        if (record === null) return "it is not there";
+        if (record === null) return trouble("it is not there");
         const left = until - clock.monotonicMs();
         const hasMoved = id !== run || record.revision > revision;
         if (hasMoved && hasEnded(record.status)) return null;
-        if (record.review !== null && (hasMoved || left <= 0)) return `it is parked: ${record.review.message}`;
-        if (left <= 0) return hasMoved ? null : "nothing has come of it yet";
+        if (record.review !== null && (hasMoved || left <= 0)) return trouble(`it is parked: ${record.review.message}`);
+        if (left <= 0) return hasMoved ? null : trouble("nothing has come of it yet");
+        const objection = await this.#objection();
+        if (objection !== null) return objection;
         await news.next(Math.min(left, rereadMs));
       }
     } finally {
@@ -225,7 +275,7 @@ function isRefusal({ code }: RepriseError): boolean {
   return code.startsWith("PLAN_") || code.startsWith("REVIEW_") || code === "STALE_REVISION" || code === "RUN_ENDED";
 }
 
-function absent(id: string): RepriseError {
+export function absentBatch(id: string): RepriseError {
   return new RepriseError("PLAN_GONE", `there is no batch ${id}, or it has expired: select anew`, {
     details: { batch: id },
   });

@@ -61,6 +61,7 @@ import {
   startOne,
   type Wanted,
 } from "./start.ts";
+import { type BatchSuspension, resumeBatch, suspendBatch } from "./suspension.ts";
 import { decideByToken, readToken, type TokenView } from "./tokens.ts";
 import { drainWorker, type Workers, workersNow } from "./workers.ts";
 
@@ -156,11 +157,26 @@ export interface Client {
   replayMany(options: BatchOptions): Promise<Batch>;
   /**
    * Executes a batch: the canaries first, then the rest at the rate that is wished. Runs that have moved since, and plans that
-   * are not safe, are left out and said to be. Called again it goes on where it stopped, and does no item twice.
+   * are not safe, are left out and said to be. Called again it goes on where it stopped, and does no item twice. Suspended
+   * meanwhile it stops before the next item, and says so in `stopped`.
+   *
+   * @throws RepriseError PLAN_GONE, BATCH_SUSPENDED (naming who, when and why), INPUT_INVALID, STORE_UNAVAILABLE.
+   */
+  executeBatch(batchId: string, options: ExecuteBatchOptions): Promise<BatchReport>;
+  /**
+   * Stops a batch, whichever process executes it, until `resumeBatch`. Once this has answered no item is begun any more; the one that
+   * each of those processes had under way is finished and noted, and the runs that go on already are left alone. Of two who
+   * suspend it the first counts: the answer says how it stands, and how it stood before.
    *
    * @throws RepriseError PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE.
    */
-  executeBatch(batchId: string, options: ExecuteBatchOptions): Promise<BatchReport>;
+  suspendBatch(batchId: string, options: PauseOptions): Promise<BatchSuspension>;
+  /**
+   * Lets a suspended batch be executed again; nothing is executed by it. One that is not suspended stays as it is (`was` is `null`).
+   *
+   * @throws RepriseError PLAN_GONE, INPUT_INVALID, STORE_UNAVAILABLE.
+   */
+  resumeBatch(batchId: string, options: PauseOptions): Promise<BatchSuspension>;
   /** Batches that have not expired, the last to expire first; 50 unless `limit` is given. Throws INPUT_INVALID. */
   batches(query?: { readonly limit?: number }): Promise<readonly BatchSummary[]>;
   /** A batch and what came of its items so far. Throws PLAN_GONE. */
@@ -224,8 +240,8 @@ export interface Client {
   /** What webhooks are to be told of runs. */
   readonly notifications: Notifications;
   /**
-   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, pauses, changes of schedules, drains, deletions. Of each shard
-   * the newest 10,000 are kept, also when their runs are gone.
+   * Who did what, newest first: signals in somebody's name, cancels, decisions, verbs, replays, batches suspended and resumed, pauses, changes of
+   * schedules, drains, deletions. Of each shard the newest 10,000 are kept, also when their runs are gone.
    *
    * @throws RepriseError CURSOR_INVALID, INPUT_INVALID, ID_INVALID, STORE_UNAVAILABLE.
    */
@@ -294,6 +310,8 @@ export function connectedClient(ports: ClientPorts, options: ClientOptions): Cli
     executePlan: (id, given) => executePlan(connection, id, given),
     replayMany: (given) => replayMany(connection, given),
     executeBatch: (id, given) => executeBatch(connection, id, given),
+    suspendBatch: (id, given) => suspendBatch(connection, id, given),
+    resumeBatch: (id, given) => resumeBatch(connection, id, given),
     batches: ({ limit } = {}) => listBatches(connection, checkedLimit(limit)),
     batch: (id) => readBatch(connection, id),
     migrate: (run, given) => migrate(connection, refOf(run), given),

@@ -1,7 +1,13 @@
 /** The door of the client: what applications and operators may ask. */
 export type { ApprovalsPage, ApprovalsQuery, PendingApproval } from "./approvals.ts";
 export type { AuditPage, AuditQuery } from "./audit.ts";
-export type { BatchReport, BatchSummary, ExecuteBatchOptions, ItemResult } from "./batch.ts";
+export {
+  type BatchReport,
+  type BatchSummary,
+  type ExecuteBatchOptions,
+  type ItemResult,
+  refuseSuspended,
+} from "./batch.ts";
 export type { BundleOptions } from "./bundle.ts";
 export { type BundledSnapshot, parseBundle, type RunBundle } from "./bundle-shape.ts";
 export type { Cancelled, CancelOptions } from "./cancel.ts";
@@ -35,6 +41,7 @@ export type { Batch, BatchFilter, BatchItem, BatchOptions } from "./selection.ts
 export type { Signalled, SignalWithStartOptions } from "./signal-with-start.ts";
 export type { SloQuery } from "./slo.ts";
 export type { ManyStart, Started, StartOptions } from "./start.ts";
+export type { BatchSuspension } from "./suspension.ts";
 export type { TokenFor, TokenOptions, TokenView } from "./tokens.ts";
 export type { UndoOptions } from "./undo.ts";
 export type { LedgerRow, RunView } from "./view.ts";

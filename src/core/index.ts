@@ -63,7 +63,17 @@ export type * from "./ports.ts";
 export { fork, momentBefore } from "./replay/fork.ts";
 export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/plan.ts";
 export { type Resume, resumeOf } from "./replay/resume.ts";
-export type { KeptPlan, ListedBatch, PlanShelf, PutPlanCommand, TakePlanCommand, Taker } from "./replay/shelf.ts";
+export type {
+  KeptPlan,
+  ListedBatch,
+  PlanShelf,
+  PutPlanCommand,
+  SetSuspensionCommand,
+  Suspended,
+  TakePlanCommand,
+  Taker,
+} from "./replay/shelf.ts";
+export { objectionToBatch, type Suspension, suspensionAfter } from "./replay/suspension.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
 export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts";
 export { inputOf } from "./rows.ts";

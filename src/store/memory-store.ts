@@ -34,6 +34,7 @@ import {
   type RunRef,
   type SendCommand,
   type Serving,
+  type SetSuspensionCommand,
   type SharedPage,
   type SharedQuery,
   type Store,
@@ -66,7 +67,7 @@ import { load } from "./memory/load.ts";
 import { acquire, commit, create, release, renew, setAside } from "./memory/moves.ts";
 import { owedIn, owedRunsIn, putOffNotice, strikeNotice, takeNotices } from "./memory/notices.ts";
 import { endLeases, expire } from "./memory/owners.ts";
-import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./memory/plans.ts";
+import { getPlan, getSuspension, listBatches, noteResult, putPlan, setSuspension, takePlan } from "./memory/plans.ts";
 import { countExpiring, purge } from "./memory/purge.ts";
 import { type KeptSchedules, listSchedules, putSchedule } from "./memory/schedules.ts";
 import { newShard, type Shard, timeOf } from "./memory/shard.ts";
@@ -301,6 +302,18 @@ class MemoryStore implements Store {
 
   async noteResult(id: string, item: number, result: Json) {
     return this.#inPlan(id, ({ plans }, member, now) => noteResult(plans, member, { item, result }, now));
+  }
+
+  async setSuspension(command: SetSuspensionCommand) {
+    return this.#inPlan(command.id, ({ plans, acts }, member, now) => {
+      const answer = setSuspension(plans, member, command, now);
+      if (answer.answer === "OK" && answer.suspended !== answer.was) remember(acts, command.act, now);
+      return answer;
+    });
+  }
+
+  async getSuspension(id: string) {
+    return this.#inPlan(id, ({ plans }, member, now) => getSuspension(plans, member, now));
   }
 
   async takeNotices(command: TakeNoticesCommand) {

@@ -32,6 +32,7 @@ import type {
   RegisteredSaga,
   RunRef,
   SendCommand,
+  SetSuspensionCommand,
   SharedQuery,
   Store,
   TakeNoticesCommand,
@@ -51,7 +52,7 @@ import { load } from "./redis/load.ts";
 import { acquire, create, createMany, release, renew, setAside } from "./redis/moves.ts";
 import { noticesOwed, owedRuns, putOffNotice, strikeNotice, takeNotices } from "./redis/notices.ts";
 import { expire, goodbye, hello, owners, Pulses, suspect, world } from "./redis/owners.ts";
-import { getPlan, listBatches, noteResult, putPlan, takePlan } from "./redis/plans.ts";
+import { getPlan, getSuspension, listBatches, noteResult, putPlan, setSuspension, takePlan } from "./redis/plans.ts";
 import { expiring, purge } from "./redis/purge.ts";
 import { countRuns, inbox, ledger, list, log, now, read, register, registered } from "./redis/reads.ts";
 import { getSchedule, listSchedules, putSchedule } from "./redis/schedules.ts";
@@ -306,6 +307,14 @@ class RedisStore implements Store {
 
   async noteResult(id: string, item: number, result: Json) {
     return await noteResult(this.#parts().wire, id, item, result);
+  }
+
+  async setSuspension(command: SetSuspensionCommand) {
+    return await setSuspension(this.#parts().wire, command);
+  }
+
+  async getSuspension(id: string) {
+    return await getSuspension(this.#parts().wire, id);
   }
 
   async takeNotices(command: TakeNoticesCommand) {

@@ -48,6 +48,8 @@ const parts = {
   get_plan: ["due", "plan"],
   take_plan: ["due", "plan", "audit"],
   note_result: ["due", "plan"],
+  set_suspension: ["due", "plan", "audit"],
+  get_suspension: ["due", "plan"],
   note_act: ["due", "audit"],
   take_notices: ["due", "notices"],
   strike_notice: ["due", "notices"],

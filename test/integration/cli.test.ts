@@ -319,6 +319,74 @@ describe("a parked run", () => {
   });
 });
 
+describe("a batch that somebody else suspends", () => {
+  test("ends whoever executes it, is refused to everybody, and goes on once it is resumed", async () => {
+    const scene = top(sagas);
+    const { run, json, start } = commandLine(scene);
+    const worker = await scene.worker({ allowForgetfulStore: true });
+    for (const id of ["r1", "r2", "r3"]) await (await waiting(scene, id)).signal("GO", {});
+    await until(async () => (await scene.client.list({ status: "completed" })).runs.length === 3);
+    await worker.stop();
+    const planned = await json(0, "replay", "plan", "--saga", "order", "--status", "completed", "--compensate-only");
+    const { id } = planned.data;
+    const would = await json(0, "batch", "suspend", id, "--dry-run");
+    expect(would.data).toEqual({ batch: id, was: null, suspended: null, dryRun: true });
+
+    // Nobody does what the canary asks for, so it is watched for as long as nobody suspends the batch.
+    const flags = ["--canary", "1", "--canary-within", "1h", "--reason", "wrong price", "--yes", "--json"];
+    const executed = start(["replay", "run", id, ...flags]);
+    await until(async () => (await scene.client.batch(id)).results.some((result) => result !== null));
+    expect((await run("batch", "suspend", id)).stderr).toContain("--reason");
+    const suspended = await json(0, "batch", "suspend", id, "--reason", "the wrong runs");
+    expect(suspended).toMatchObject({ kind: "BatchSuspension", data: { was: null, suspended: { by: "ann" } } });
+    expect(shapeOf(suspended)).toMatchSnapshot("BatchSuspension");
+    const { code, stdout, stderr } = await executed.told;
+    const { data } = JSON.parse(stdout);
+    expect([code, data.stopped]).toEqual([10, "suspended by ann: the wrong runs"]);
+    expect(data).toMatchObject({ results: [{ result: "done" }, null, null], suspended: suspended.data.suspended });
+    expect(stderr).toContain(`reprise batch resume ${id} --reason`);
+
+    const refused = await run("replay", "run", id, "--reason", "again", "--yes");
+    expect([refused.code, refused.stdout]).toEqual([7, ""]);
+    expect(refused.stderr).toMatch(/suspended by ann: the wrong runs .*reprise batch resume .*BATCH_SUSPENDED/);
+    expect((await run("replay", "run", id, "--dry-run")).code).toBe(7);
+    const again = await run("batch", "suspend", id, "--reason", "me too");
+    expect([again.code, again.stdout]).toEqual([
+      0,
+      expect.stringContaining("Nothing was changed: it is suspended by ann"),
+    ]);
+    expect((await run("batch", "suspend", id, "--dry-run")).stdout).toContain("nothing would be changed");
+    expect((await run("batch", "show", id)).stdout).toMatch(/‖ suspended by ann, .*: the wrong runs/);
+    expect((await run("batch", "list")).stdout).toContain("‖ ann");
+    expect(shapeOf(await json(0, "batch", "list"))).toMatchSnapshot("BatchSummaryList");
+    expect(shapeOf(await json(0, "batch", "show", id))).toMatchSnapshot("BatchReport");
+
+    expect((await run("batch", "resume", id, "--dry-run")).stdout).toContain("it would be resumed");
+    const resumed = await json(0, "batch", "resume", id, "--reason", "they are right");
+    expect(resumed.data).toMatchObject({ was: suspended.data.suspended, suspended: null });
+    const idle = await run("batch", "resume", id, "--reason", "again");
+    expect([idle.code, idle.stdout]).toEqual([0, expect.stringContaining("it is not suspended")]);
+    // All of them are asked for by now, and it stops all the same: nobody has done it.
+    const watched = ["--canary", "3", "--canary-within", "100ms", "--reason", "go on", "--yes"];
+    const { data: stopped } = await json(10, "replay", "run", id, ...watched);
+    expect(stopped).toMatchObject({ suspended: null, stopped: expect.stringContaining("nothing has come of it yet") });
+    expect(stopped.results).toMatchObject([{ result: "done" }, { result: "done" }, { result: "done" }]);
+    await scene.worker({ allowForgetfulStore: true });
+    expect((await run("replay", "run", id, "--reason", "go on", "--yes")).code).toBe(0);
+    await until(async () => (await scene.client.list({ status: "cancelled" })).runs.length === 3);
+    expect(effectsOf(scene.world).filter((effect) => effect === "payments.refund")).toHaveLength(3);
+    const { data: acts } = await json(0, "audit");
+    expect(acts.filter(({ about }: { about: string | null }) => about === `batch ${id}`)).toMatchObject([
+      { act: "resume_batch", by: "ann", reason: "they are right" },
+      { act: "suspend_batch", by: "ann", reason: "the wrong runs" },
+      { act: "execute_batch", by: "ann", reason: "wrong price" },
+    ]);
+    expect((await run("batch", "suspend", "nothing", "--reason", "x")).code).toBe(3);
+    const { data: plan } = await json(7, "replay", "plan", "r1");
+    expect((await run("batch", "suspend", plan.id, "--reason", "x")).code).toBe(2);
+  });
+});
+
 describe("what people are asked", () => {
   test("is listed, shown, answered; only what was looked at is approved, and only by who may", async () => {
     const scene = top(sagas);

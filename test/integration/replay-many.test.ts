@@ -140,6 +140,45 @@ test("two who execute one batch at once do each of its items once", async () => 
   expect(of.world.service("payments").counts()).toEqual({ arrivals: 16, effects: 8 });
 });
 
+test("one that is suspended stops all who execute it, and is carried out once when it is resumed", async () => {
+  const of = top([purchase]);
+  const bank = await parkedRuns(of, 40, 0);
+  bank.remove();
+  const batch = await of.client.replayMany({ filter: { step: "charge" }, mode: "resume" });
+  const [one, other] = [of.client, of.replica()];
+  const onCall = of.replica();
+  const slowly = { ...ann, ratePerSecond: 5 };
+  const executed = [one, other].map((client, n) => client.executeBatch(batch.id, { ...slowly, by: `executor ${n}` }));
+  await until(async () => counted(await onCall.batch(batch.id)).done >= 3);
+  const { suspended } = await onCall.suspendBatch(batch.id, { by: "bob", reason: "it charges the wrong cards" });
+  const known = counted(await onCall.batch(batch.id)).done;
+  const reports = await Promise.all(executed);
+  for (const report of reports) {
+    expect(report).toMatchObject({ stopped: "suspended by bob: it charges the wrong cards", suspended });
+  }
+  // Each of the two had one under way at most.
+  const { done, left } = counted(await onCall.batch(batch.id));
+  expect(done).toBeLessThanOrEqual(known + 2);
+  expect(left).toBeGreaterThan(0);
+  await until(async () => (await onCall.list({ status: "completed", limit: 100 })).runs.length === done);
+  expect(of.world.service("payments").counts()).toEqual({ arrivals: 40 + done, effects: done });
+
+  for (const client of [one, other]) {
+    await expect(client.executeBatch(batch.id, ann)).rejects.toMatchObject({ code: "BATCH_SUSPENDED" });
+  }
+  expect(of.world.service("payments").counts()).toEqual({ arrivals: 40 + done, effects: done });
+  await onCall.resumeBatch(batch.id, { by: "bob", reason: "the cards are right" });
+  const rest = await Promise.all([one, other].map((client) => client.executeBatch(batch.id, ann)));
+  for (const report of rest) expect(counted(report)).toEqual({ done: 40, skipped: 0, failed: 0, left: 0 });
+  await until(async () => (await onCall.list({ status: "completed", limit: 100 })).runs.length === 40);
+  expect(of.world.service("payments").counts()).toEqual({ arrivals: 80, effects: 40 });
+  const { acts } = await onCall.audit({ by: "bob" });
+  expect(acts.map(({ act, reason, about }) => [act, reason, about])).toEqual([
+    ["resume_batch", "the cards are right", `batch ${batch.id}`],
+    ["suspend_batch", "it charges the wrong cards", `batch ${batch.id}`],
+  ]);
+});
+
 test("a filter names the step and the reason for which runs are parked, and a limit", async () => {
   const of = top([purchase]);
   await parkedRuns(of, 3, 2);

@@ -123,6 +123,8 @@ test("every command is there that a person on call was promised", () => {
       "slo",
       "batch list",
       "batch show",
+      "batch suspend",
+      "batch resume",
     ],
     ...["audit", "gc", "migrate", "doctor", "health", "completion", "version"],
   ];

@@ -19,7 +19,8 @@ interface Flags {
 
 export const auditCommand = command<[], Flags>({
   name: "audit",
-  summary: "Who did what: signals, cancels, decisions, verbs, replays, pauses, drains, deletions, and looks at secrets",
+  summary:
+    "Who did what: signals, cancels, decisions, verbs, replays, batches stopped, pauses, drains, deletions, and looks at secrets",
   details: `Of all tenants, unless --tenant is given. An act is kept by the very write that it is. The newest 10,000 of each shard are kept, also when their runs
 are deleted; the log of a run that is there has them all (runs history). Signals of an application that names nobody are not among them.`,
   options: [

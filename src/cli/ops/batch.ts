@@ -6,6 +6,7 @@ import { type Column, tableLines } from "../base/table.ts";
 import { wholeOf } from "../base/values.ts";
 import { counted, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
+import { suspensionText } from "./suspend.ts";
 
 type Item = BatchItem & { readonly result: ItemResult | null };
 
@@ -13,7 +14,7 @@ export const batchList = command<[], { readonly limit?: string }>({
   name: "batch list",
   summary: "Batches that `replay plan` has frozen and that have not expired",
   details:
-    "A batch is suspended by interrupting `replay run`, and resumed by running it again: it goes on where it stopped, and does no item twice.",
+    "`replay run` executes one, from as many processes as you like; interrupted and run again it goes on where it stopped, and does no item\ntwice. `batch suspend` stops it from anywhere.",
   options: [["--limit <n>", "so many at most, the last to expire first; 50 unless given"]],
   examples: ["reprise batch list", "reprise batch list --limit 5 --json", "reprise batch list -o id"],
   kinds: ["BatchSummaryList", "BatchSummary"],
@@ -48,6 +49,7 @@ export const batchShow = command<[id: string], object>({
           `  ${batch.mode}, ${counted(joined.length, "run")}, ${done} done, made ${timeText(batch.at)}`,
         ],
         batch.by === null ? "nobody has executed it; it may be until it expires" : `executed by ${batch.by}`,
+        ...(batch.suspended === null ? [] : [ink("yellow", `‖ ${suspensionText(cli.out, batch.suspended)}`)]),
         "",
         ...tableLines(joined, columns, cli.out.plain),
       ],
@@ -64,6 +66,10 @@ const summaryColumns: readonly Column<BatchSummary>[] = [
   { title: "skipped", cell: ({ skipped }) => String(skipped), align: "right" },
   { title: "failed", cell: ({ failed }) => String(failed), align: "right" },
   { title: "executed by", cell: ({ by }) => by ?? "-" },
+  {
+    title: "suspended by",
+    cell: ({ suspended }) => (suspended === null ? "-" : ink("yellow", `‖ ${suspended.by}`)),
+  },
   { title: "made", cell: ({ at }) => timeText(at) },
   { title: "expires", cell: ({ expiresAt }) => timeText(expiresAt) },
 ];

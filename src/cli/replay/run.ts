@@ -1,5 +1,5 @@
 /** `reprise replay run`: executes a plan, or a batch of them. */
-import type { BatchReport, Client } from "../../client/index.ts";
+import { type BatchReport, type Client, refuseSuspended } from "../../client/index.ts";
 import { RepriseError } from "../../errors.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
@@ -24,7 +24,7 @@ export const replayRun = command<[plan: string], Flags>({
   summary:
     "Execute a plan, or a batch, that `replay plan` has made: once, and only while the runs lie there as they did",
   details:
-    "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch can be executed\nagain: it goes on where it stopped, and does no run twice.",
+    "What is not safe is refused (exit 7), in a batch left out (exit 10), unless --override says why it is meant. A batch that\nstops (exit 10) goes on where it stopped when it is executed again, and does no run twice. `batch suspend` stops it from anywhere; until it is\nresumed it is refused (exit 7).",
   args: [["<plan>", "id of the plan or batch"]],
   options: [
     ["--only-safe", "leave out what is not safe (which is what happens without --override)"],
@@ -87,6 +87,8 @@ async function runPlan(cli: Cli, client: Client, id: string, { canary, override 
 }
 
 async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Flags): Promise<ExitCode> {
+  // Nobody is asked about what would be refused.
+  refuseSuspended(batch);
   const wanted = batch.items.filter(({ safe }) => safe || flags.override !== undefined).length;
   if (cli.globals.dryRun) {
     cli.out.document(
@@ -114,7 +116,10 @@ async function runBatch(cli: Cli, client: Client, batch: BatchReport, flags: Fla
   });
   const report = await executed.finally(() => progress.end());
   cli.out.document("BatchReport", report, { id: report.id, lines: () => reportLines(cli, report) });
-  return report.results.every((result) => result?.result === "done") ? exitCodes.ok : exitCodes.partial;
+  if (report.suspended !== null)
+    cli.out.note(`To go on: reprise batch resume ${report.id} --reason ..., then replay run again`);
+  const isWhole = report.stopped === null && report.results.every((result) => result?.result === "done");
+  return isWhole ? exitCodes.ok : exitCodes.partial;
 }
 
 async function confirm(cli: Cli, wanted: number, all: number, { expect, override }: Flags): Promise<void> {

@@ -1,5 +1,14 @@
-/** Plans in memory: the counterpart of the scripts `put_plan`, `get_plan`, `take_plan` and `note_result`. */
-import type { KeptPlan, ListedBatch, PutPlanCommand, TakePlanCommand, Taker } from "../../core/index.ts";
+/** Plans in memory: the counterpart of the scripts `*_plan`, `note_result` and `*_suspension`. */
+import {
+  type KeptPlan,
+  type ListedBatch,
+  type PutPlanCommand,
+  type SetSuspensionCommand,
+  type Suspension,
+  suspensionAfter,
+  type TakePlanCommand,
+  type Taker,
+} from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
 import { lastToExpireFirst } from "../cursor.ts";
 
@@ -11,6 +20,7 @@ interface Plan {
   readonly batchId: string | null;
   taken: Taker | null;
   readonly results: Map<string, string>;
+  suspended: Suspension | null;
 }
 
 /** By the name of their place. */
@@ -29,6 +39,7 @@ export function putPlan(
     batchId: isBatch ? id : null,
     taken: null,
     results: new Map(),
+    suspended: null,
   });
   return { answer: "OK" } as const;
 }
@@ -51,10 +62,10 @@ export function getPlan(
   const plan = keptOf(plans, member, now);
   if (plan === null) return { answer: "ABSENT" };
   const results = [...plan.results].map(([item, text]) => [item, JSON.parse(text) as Json] as const);
-  const { expiresAt, taken } = plan;
+  const { expiresAt, taken, suspended } = plan;
   // `putPlan` wrote it.
   const body = JSON.parse(plan.body) as Json;
-  return { answer: "OK", body, expiresAt, taken, results: Object.fromEntries(results) };
+  return { answer: "OK", body, expiresAt, taken, results: Object.fromEntries(results), suspended };
 }
 
 export function takePlan(plans: Plans, member: string, { by, commandId }: TakePlanCommand, now: number) {
@@ -77,6 +88,20 @@ export function noteResult(
   if (plan.results.has(String(item))) return { answer: "KNOWN" } as const;
   plan.results.set(String(item), JSON.stringify(result));
   return { answer: "OK" } as const;
+}
+
+export function setSuspension(plans: Plans, member: string, { suspended }: SetSuspensionCommand, now: number) {
+  const plan = keptOf(plans, member, now);
+  if (plan === null) return { answer: "ABSENT" } as const;
+  const was = plan.suspended;
+  plan.suspended = suspensionAfter(was, suspended === null ? null : { ...suspended, at: now });
+  return { answer: "OK", was, suspended: plan.suspended } as const;
+}
+
+export function getSuspension(plans: Plans, member: string, now: number) {
+  const plan = keptOf(plans, member, now);
+  if (plan === null) return { answer: "ABSENT" } as const;
+  return { answer: "OK", suspended: plan.suspended } as const;
 }
 
 function keptOf(plans: Plans, member: string, now: number): Plan | null {

@@ -3,6 +3,7 @@ import type { DrainCommand, DrainRequest, Heartbeat, Heartbeats, KeptHeartbeat }
 import { heartbeatKeptMs } from "../../core/index.ts";
 import { actText } from "./acts.ts";
 import { now } from "./reads.ts";
+import { stampedIn } from "./replies.ts";
 import type { Wire } from "./wire.ts";
 
 type Answer<Method extends keyof Heartbeats> = ReturnType<Heartbeats[Method]>;
@@ -14,7 +15,12 @@ export async function beat(wire: Wire, heartbeat: Heartbeat): Answer<"beat"> {
   const args = [id, JSON.stringify(heartbeat), role === "supervisor" ? "1" : ""];
   const reply = await wire.run<readonly [drain: string, at: string, now: number, tells: 0 | 1]>("beat", keys, args);
   const [drain, at, time, tells] = reply;
-  return { drain: readDrain(drain), supervisedAt: at === "" ? null : Number(at), tells: tells === 1, now: time };
+  return {
+    drain: stampedIn<DrainRequest>(drain),
+    supervisedAt: at === "" ? null : Number(at),
+    tells: tells === 1,
+    now: time,
+  };
 }
 
 export async function heartbeats(wire: Wire): Answer<"heartbeats"> {
@@ -28,7 +34,7 @@ export async function heartbeats(wire: Wire): Answer<"heartbeats"> {
   const texts = await wire.ask("heartbeats", () => wire.client.mget([...ids.map(beatOf), ...ids.map(drainOf)]));
   const kept = ids.flatMap((_, at) => readHeartbeat(texts[at] ?? null, Number(listed[2 * at + 1])));
   const drains = ids.flatMap((id, at) => {
-    const drain = readDrain(texts[ids.length + at] ?? "");
+    const drain = stampedIn<DrainRequest>(texts[ids.length + at] ?? "");
     return drain === null ? [] : [[id, drain] as const];
   });
   return { heartbeats: kept.sort((a, b) => (a.id < b.id ? -1 : 1)), drains: Object.fromEntries(drains), now: time };
@@ -41,7 +47,7 @@ export async function askToDrain(wire: Wire, { worker, by, reason }: DrainComman
   const act = { act: "drain", by, reason, run: null, about: `worker ${worker}` };
   const args = [JSON.stringify({ by, reason }), actText(act)];
   const [answer, drain, time] = await wire.run<readonly ["OK" | "ABSENT", string, number]>("ask_to_drain", keys, args);
-  return { answer, drain: readDrain(drain), now: time };
+  return { answer, drain: stampedIn<DrainRequest>(drain), now: time };
 }
 
 /** Who says goodbye is not to be seen any more. */
@@ -72,11 +78,4 @@ function readHeartbeat(text: string | null, at: number): readonly KeptHeartbeat[
   } catch {
     return [];
   }
-}
-
-/** What lies there was put there by `askToDrain`. */
-function readDrain(text: string): DrainRequest | null {
-  if (text === "") return null;
-  const space = text.indexOf(" ");
-  return { ...(JSON.parse(text.slice(space + 1)) as Omit<DrainRequest, "at">), at: Number(text.slice(0, space)) };
 }

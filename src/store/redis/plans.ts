@@ -1,10 +1,18 @@
-/** `putPlan`, `getPlan`, `takePlan`, `noteResult`: from the port's words to the scripts' and back. */
-import type { KeptPlan, PlanShelf, PutPlanCommand, TakePlanCommand } from "../../core/index.ts";
+/** Plans and batches: from the port's words to the scripts' and back. */
+import type {
+  KeptPlan,
+  PlanShelf,
+  PutPlanCommand,
+  SetSuspensionCommand,
+  Suspension,
+  TakePlanCommand,
+} from "../../core/index.ts";
 import type { Json } from "../../saga/index.ts";
 import { lastToExpireFirst } from "../cursor.ts";
 import { planPlace } from "../keys.ts";
 import { actText } from "./acts.ts";
 import { now } from "./reads.ts";
+import { stampedIn } from "./replies.ts";
 import type { Wire } from "./wire.ts";
 
 type Answer<Method extends keyof PlanShelf> = ReturnType<PlanShelf[Method]>;
@@ -52,6 +60,7 @@ function keptPlan(flat: readonly string[]): KeptPlan {
     expiresAt: Number(fields.get("e")),
     taken: by === undefined || commandId === undefined ? null : { by, commandId },
     results: Object.fromEntries(results),
+    suspended: stampedIn<Suspension>(fields.get("s") ?? ""),
   };
 }
 
@@ -69,6 +78,25 @@ export async function noteResult(wire: Wire, id: string, item: number, result: J
   const keys = keysOf(wire, id);
   const [answer, now] = await wire.run<readonly ["OK" | "KNOWN" | "ABSENT", number]>("note_result", keys, args);
   return { answer, now };
+}
+
+type SetSuspensionReply = readonly ["OK", number, was: string, suspended: string] | readonly ["ABSENT", number];
+
+export async function setSuspension(wire: Wire, { id, suspended, act }: SetSuspensionCommand): Answer<"setSuspension"> {
+  const keys = [...keysOf(wire, id), wire.find(planPlace(id)).shard.audit];
+  const args = [suspended === null ? "" : JSON.stringify(suspended), actText(act)];
+  const reply = await wire.run<SetSuspensionReply>("set_suspension", keys, args);
+  if (reply[0] === "ABSENT") return { answer: "ABSENT", now: reply[1] };
+  const [answer, time, was, is] = reply;
+  return { answer, was: stampedIn<Suspension>(was), suspended: stampedIn<Suspension>(is), now: time };
+}
+
+type GetSuspensionReply = readonly ["OK", number, suspended: string] | readonly ["ABSENT", number];
+
+export async function getSuspension(wire: Wire, id: string): Answer<"getSuspension"> {
+  const reply = await wire.run<GetSuspensionReply>("get_suspension", keysOf(wire, id), []);
+  if (reply[0] === "ABSENT") return { answer: "ABSENT", now: reply[1] };
+  return { answer: "OK", suspended: stampedIn<Suspension>(reply[2]), now: reply[1] };
 }
 
 /** A plan lies in the shard of its own id: one that executes it knows nothing else. */

@@ -16,6 +16,14 @@ export function permitsOf(run: RunRef, flat: readonly string[], now: number): re
     .sort((a, b) => a.seq - b.seq);
 }
 
+/** What somebody said, as a script keeps it behind the time at which it was heard; `null`: nobody has said anything. */
+export function stampedIn<Said extends { readonly at: number }>(text: string): Said | null {
+  if (text === "") return null;
+  const space = text.indexOf(" ");
+  // It was written by the command that it answers to.
+  return { ...JSON.parse(text.slice(space + 1)), at: Number(text.slice(0, space)) } as Said;
+}
+
 function pairsOf(flat: readonly string[]): readonly (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = [];
   for (let at = 0; at + 1 < flat.length; at += 2) pairs.push([flat[at] as string, flat[at + 1] as string]);
