@@ -19,7 +19,7 @@ const apart = ["--exclude", "test/simulation/**", "--exclude", "test/e2e/**"];
  * tests wait for real time, one file at a time, and in what they leave the static checks and the other tests that compute.
  */
 const lanes = [
-  { name: "simulation", args: ["--project", "simulation", "--maxWorkers", "2"] },
+  { name: "simulation", args: ["--project", "simulation", "--maxWorkers", "2", ...shared] },
   { name: "fault", args: ["--project", "fault"] },
   { name: "fault-long and e2e", args: ["--project", "fault-long", "--project", "e2e"] },
   { name: "others", args: ["--project", "!fault*", ...apart, "--maxWorkers", "1", ...shared] },
