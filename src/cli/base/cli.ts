@@ -63,6 +63,14 @@ export class Cli {
     return (await this.place()).tenant;
   }
 
+  /** Whose runs are meant where no --tenant says it: what is printed to be used again names every other tenant. */
+  async usualTenant(): Promise<string> {
+    const { tenant: flag, ...others } = this.globals;
+    return flag === undefined
+      ? await this.tenant()
+      : (await projectOf({ ...others, tenant: undefined }, this.io)).tenant;
+  }
+
   /** Who acts. */
   get by(): string {
     const { by } = this.globals;

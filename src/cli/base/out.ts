@@ -42,7 +42,7 @@ export interface Listing<Item> {
   /** What `-o id` prints of an item. */
   readonly id: (item: Item) => string;
   readonly columns: readonly Column<Item>[];
-  /** What is said where there is none: it teaches the next command. */
+  /** What is said where there is none: it teaches the next command. Empty: it was said already. */
   readonly empty: string;
 }
 
@@ -119,8 +119,8 @@ export class Out {
     const { colors, stdout } = this.#options;
     const shown = columns.filter(({ wide }) => wide === undefined || this.format === "wide");
     const lines = tableLines(items, shown, colors);
-    if (lines.length === 0) this.note(empty);
-    else stdout.write(`${lines.join("\n")}\n`);
+    if (lines.length > 0) stdout.write(`${lines.join("\n")}\n`);
+    else if (empty !== "") this.note(empty);
     if (nextCursor !== null) this.note(`More: --cursor ${nextCursor}`);
   }
 

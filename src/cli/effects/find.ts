@@ -87,10 +87,15 @@ function readName(name: string): readonly [run: string, isIt: (effect: Effect) =
   return [`${tenant}/${run}`, (effect) => effect.operationId === name];
 }
 
-/** The open question of its run is about this effect. Throws REVIEW_GONE. */
-export async function reviewOf({ run, effect }: FoundEffect): Promise<number> {
+/** The open question of its run is about this effect, and takes the verb. Throws REVIEW_GONE, VERB_REFUSED. */
+export async function reviewOf({ run, effect }: FoundEffect, verb: "probe" | "resolve"): Promise<number> {
   const { review, status } = await run.get();
-  if (review !== null && review.seq === effect.seq && (review.side ?? "action") === effect.side) return review.n;
+  if (review !== null && review.seq === effect.seq && (review.side ?? "action") === effect.side) {
+    const { refusalOf } = await import("../../client/index.ts");
+    const refusal = refusalOf(run, review, verb);
+    if (refusal !== null) throw refusal;
+    return review.n;
+  }
   const why =
     review === null
       ? `run ${run.id} is not parked: it is ${status}`

@@ -31,7 +31,7 @@ export function completionOf(all: () => readonly AnyCommand[]): AnyCommand {
 }
 
 /** Those that have not the common shape. */
-const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }, { name: "health" }];
+const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }];
 
 function treeOf(all: readonly Pick<AnyCommand, "name" | "options">[]): Tree {
   const tree = new Map<string, readonly string[]>();
