@@ -20,7 +20,7 @@ cannot be reached, 7 Redis evicts keys.`,
   run: async (cli) => {
     const server = await serverOf(cli.globals, cli.io);
     const { createClient } = await import("../orchestrator/index.ts");
-    const client = createClient({ ...server, sagas: [], facts: { emit: () => undefined } });
+    const client = createClient({ ...server, sagas: [], facts: cli.facts });
     try {
       await cli.unlessInterrupted(client.list({ limit: 1 }));
     } finally {

@@ -93,6 +93,19 @@ describe("a listing", () => {
     expect(printed({ format: "id" }, print).stdout).toBe("a\nb\n");
   });
 
+  test("is as wide as the terminal, else as COLUMNS says; a terminal without a size is none", () => {
+    const widthOf = (columns: number | undefined, env: OutOptions["env"] = {}) => {
+      let width = 0;
+      const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { columns });
+      printed({ stdout, env }, (out) => {
+        width = out.width;
+      });
+      return width;
+    };
+    expect([widthOf(60, { COLUMNS: "40" }), widthOf(undefined, { COLUMNS: "40" })]).toEqual([60, 40]);
+    expect([widthOf(0), widthOf(undefined), widthOf(undefined, { COLUMNS: "many" })]).toEqual([100, 100, 100]);
+  });
+
   test("that is empty says what to do next, on stderr, unless it is to be quiet", () => {
     const none = (out: Out) => out.list("Thing", { items: [], id: () => "", columns: [], empty: "there is none" });
     expect(printed({}, none)).toEqual({ stdout: "", stderr: "there is none\n" });

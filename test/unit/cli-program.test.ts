@@ -1,4 +1,5 @@
 /** What holds for every command of `reprise`: its help, its examples, how it refuses, and that it ends with a code of its own. */
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
@@ -264,6 +265,30 @@ test("every document has a snapshot of its shape, or of all of it, under the nam
   const known = new Set(["Cursor", ...names.map((name) => name.replace(/List$/, ""))]);
   const kinds = new Set(commands.flatMap((spec) => spec.kinds.map((kind) => kind.replace(/List$/, ""))));
   expect([...kinds].filter((kind) => !known.has(kind))).toEqual([]);
+});
+
+test.each([
+  ["runs c", ["cancel"]],
+  ["--namespace runs r", ["runs", "replay", "reject", "respond"]],
+  ["runs --tenant list canc", ["cancel"]],
+  ["runs list --sa", ["--saga"]],
+  ["runs list --saga ", []],
+  ["health --re", ["--reveal", "--redis", "--reason"]],
+  ["worker --admin", ["--admin-port"]],
+])("in bash, `reprise %s` is completed by %j", async (line, expected) => {
+  const { stdout: script } = await cli(["completion", "bash"]);
+  const words = ["reprise", ...line.split(" ")];
+  const asked = `COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}; _reprise`;
+  const { stdout, stderr } = spawnSync("bash", ["-c", `${script}\n${asked}; printf '%s\n' "\${COMPREPLY[@]}"`], {
+    encoding: "utf8",
+  });
+  expect([
+    stderr,
+    stdout
+      .split("\n")
+      .filter((word) => word !== "")
+      .sort(),
+  ]).toEqual(["", [...expected].sort()]);
 });
 
 test("the reference is made from the program", async () => {

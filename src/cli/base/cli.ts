@@ -1,6 +1,7 @@
 /** What a command is given to work with: its flags, where to print, whom to ask, a client. Owns opening and closing that client. */
 import { userInfo } from "node:os";
 import type { Client } from "../../client/index.ts";
+import type { Facts } from "../../core/index.ts";
 import { colorsIn } from "../colors.ts";
 import { Interrupted, UsageError } from "../exit.ts";
 import { type Asking, askingOn } from "./ask.ts";
@@ -101,6 +102,11 @@ export class Cli {
     }
   }
 
+  /** Troubles on the way are for whoever wants to know everything: what they come to is told by how the command ends. */
+  get facts(): Facts {
+    return { emit: (fact) => fact.fact === "trouble" && this.out.detail(`${fact.where}: ${fact.message}`) };
+  }
+
   async close(): Promise<void> {
     const client = await this.#client?.catch(() => null);
     await client?.close();
@@ -132,7 +138,7 @@ export class Cli {
       );
     return createClient({
       ...place,
-      facts: { emit: (fact) => fact.fact === "trouble" && this.out.detail(`${fact.where}: ${fact.message}`) },
+      facts: this.facts,
     });
   }
 }

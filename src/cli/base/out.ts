@@ -32,6 +32,7 @@ export interface Screen {
   close(): void;
 }
 
+const usualColumns = 100;
 const uncoloured = colorsIn({}, {}, false);
 
 /** Things of one kind, or a page of them. */
@@ -55,9 +56,10 @@ export class Out {
     this.#options = options;
   }
 
-  /** Columns that text may take. */
+  /** Columns that text may take: of the terminal, else as COLUMNS says. A terminal without a size says 0. */
   get width(): number {
-    return this.#options.stdout.columns ?? 100;
+    const { stdout, env } = this.#options;
+    return stdout.columns || Number(env["COLUMNS"]) || usualColumns;
   }
 
   /** For tables that become lines of a document: those are coloured when they are printed. */

@@ -19,7 +19,10 @@ export interface Effect {
   readonly state: EffectState;
   /** What the unwind made of the action; `null`: nothing, or it is a compensation itself. */
   readonly undo: NonNullable<LedgerRow["undo"]>["state"] | null;
+  /** What the retry policy counts. */
   readonly attempt: number;
+  /** How often it was offered or sent, also where nobody knows what became of it. */
+  readonly send: number;
   readonly sentAt: number | null;
   /** How the last word on it is known. */
   readonly proof: Call["proof"];
@@ -50,8 +53,8 @@ export function effectsOf({ tenant, id: run }: RunHandle, rows: readonly LedgerR
   });
 }
 
-function partsOf({ effect, state, attempt, sentAt, proof, error }: Call) {
-  return { effect, state, attempt, sentAt, proof, error };
+function partsOf({ effect, state, attempt, send, sentAt, proof, error }: Call) {
+  return { effect, state, attempt, send, sentAt, proof, error };
 }
 
 export interface FoundEffect {

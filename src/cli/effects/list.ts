@@ -5,7 +5,7 @@ import { ink, type Line } from "../base/ink.ts";
 import { type FilterFlags, filterOf, filterOptions, findRuns, limitOf } from "../base/select.ts";
 import type { Column } from "../base/table.ts";
 import { oneOf } from "../base/values.ts";
-import { agoText, runText, timeText } from "../base/words.ts";
+import { agoText, counted, runText, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
 import { nameOf, reach } from "../runs/reach.ts";
 import { type Effect, effectsOf, findEffect } from "./find.ts";
@@ -76,7 +76,7 @@ function columnsAt(now: number, tenant: string): readonly Column<Effect>[] {
     { title: "undo", cell: ({ undo }) => undo ?? "-" },
     { title: "known by", cell: ({ proof }) => proof ?? "-" },
     { title: "sent", cell: ({ sentAt }) => (sentAt === null ? "-" : agoText(sentAt, now)) },
-    { title: "tries", cell: ({ attempt }) => String(attempt), align: "right" },
+    { title: "sends", cell: ({ send }) => String(send), align: "right" },
     { title: "operation id", cell: ({ operationId }) => operationId, wide: true },
     { title: "reference", cell: ({ reference }) => reference ?? "-", wide: true },
     { title: "sent at", cell: ({ sentAt }) => (sentAt === null ? "-" : timeText(sentAt)), wide: true },
@@ -113,11 +113,11 @@ function linesOf(
   effect: Effect & { readonly input: unknown; readonly output: unknown },
   run: string,
 ): readonly Line[] {
-  const { operationId, state, step, side, seq, attempt, proof, error, intent, reference, undo, sentAt } = effect;
+  const { operationId, state, step, side, seq, send, proof, error, intent, reference, undo, sentAt } = effect;
   const facts: readonly (readonly [string, string | null])[] = [
     ["of", `${side === "undo" ? "the compensation of " : ""}${step} (row ${seq}) of run ${run}`],
     ["class", effect.effect],
-    ["sent", sentAt === null ? "never" : `${timeText(sentAt)}, attempt ${attempt}`],
+    ["sent", sentAt === null ? "never" : `${timeText(sentAt)}, ${counted(send, "time")} in all`],
     ["known by", proof],
     ["error", error === null ? null : out.text(`${error.kind}: ${error.message}`)],
     ["unwind", undo],

@@ -33,10 +33,10 @@ export const runsHistory = command<[id: string], { readonly diff?: string }>({
         { title: "rev", cell: ({ revision }) => String(revision), align: "right" },
         { title: "time", cell: ({ at }) => momentText(at) },
         { title: "status", cell: ({ from, to }) => (from === null || from === to ? to : `${from} → ${to}`) },
-        { title: "what", cell: (entry) => entryText(entry, rows, cli.out) },
         { title: "by", cell: ({ actor }) => actor },
         { title: "fence", cell: ({ fence }) => String(fence), wide: true, align: "right" },
         { title: "digest", cell: ({ digest }) => digest, wide: true },
+        { title: "what", cell: (entry) => entryText(entry, rows, cli.out) },
       ],
       empty: "",
     });

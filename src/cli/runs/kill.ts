@@ -24,13 +24,14 @@ export const runsKill = command<[id: string], { readonly really?: string }>({
   run: async (cli, { really }, id) => {
     const run = await reach(cli, id);
     const name = await nameOf(cli, run);
+    if (really !== undefined && really !== run.id && really !== id)
+      throw new UsageError(`--really ${really} is another run than ${id}`);
     const selection = await selectRuns(cli, [id], {});
     const refusal = await overRefusal();
     if (!cli.globals.dryRun) {
       cli.out.warn(...answerLines(cli, await run.explain()), ink("red", "Nothing of this is undone by a kill."));
       if (!cli.globals.yes) await cli.ask.confirm(`Kill ${name}?`, "--yes");
       if (really === undefined) await cli.ask.typed(`Type its id to kill it: ${run.id}`, run.id, `--really ${run.id}`);
-      else if (really !== run.id && really !== id) throw new UsageError(`--really ${really} is another run than ${id}`);
     }
     const perform: Parameters<typeof actOnRuns>[2]["perform"] = async (handle, as) => {
       const { by, mode } = await handle.cancel({ ...as, mode: "kill" });

@@ -97,7 +97,7 @@ function stoppedText(
 function reasonOf({ where, stoppedAt }: Explanation): string {
   if (stoppedAt.review === null && stoppedAt.status !== "failed" && stoppedAt.status !== "cancelled") return "";
   const [, why] = /(?:parked for a person: |ended \w+ )(.*)$/s.exec(where.text) ?? [];
-  return why === undefined ? "" : `: ${why}`;
+  return why === undefined ? "" : `: ${why.replace(/^\((.*)\)(?=,|$)/s, "$1")}`;
 }
 
 function knownInk(known: NonNullable<Explanation["lastAct"]>["known"]): Ink {
