@@ -37,7 +37,7 @@ export const checkCommand = command<[], Flags>({
       flags.sagas === undefined ? place.sagas : await importSagas(flags.sagas.map((file) => resolve(cli.io.cwd, file)));
     if (sagas.length === 0) throw new UsageError("which sagas? Give --sagas, or name them in reprise.config.ts");
     const onRun = cli.out.format === "jsonl" ? printRun : undefined;
-    const report = await checkDeploy({ ...place, sagas, onRun });
+    const report = await checkDeploy({ ...place, sagas, onRun, facts: cli.facts });
     cli.out.document("CheckReport", report, { lines: () => reportLines(report) });
     return report.ok ? exitCodes.ok : exitCodes.findings;
 

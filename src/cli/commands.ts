@@ -11,6 +11,7 @@ import { dlqGroups, dlqList } from "./dlq/list.ts";
 import { dlqShow } from "./dlq/show.ts";
 import { effectsProbe, effectsResolve } from "./effects/acts.ts";
 import { effectsList, effectsShow } from "./effects/list.ts";
+import { healthCommand } from "./health.ts";
 import { initCommand, newSaga } from "./init/commands.ts";
 import { lintCommand } from "./lint.ts";
 import { notificationsList } from "./notifications/list.ts";
@@ -75,6 +76,7 @@ export const commands: readonly AnyCommand[] = [
   ...[sagasList, sagasShow, lintCommand, checkCommand, diffCommand, schemaCommand, diagramCommand, simulateCommand],
   ...[schedulesList, schedulesShow, schedulesPause, schedulesResume, schedulesRunNow],
   ...[
+    healthCommand,
     doctorCommand,
     sloCommand,
     batchList,

@@ -1,4 +1,5 @@
 /** Owns: importing the modules of a user's project, TypeScript too, and saying why one cannot be. */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,6 +10,7 @@ import { describeError, UsageError } from "./exit.ts";
 export type Exported = Readonly<Record<string, unknown>>;
 
 export async function importModule(file: string): Promise<Exported> {
+  if (!existsSync(file)) throw new UsageError("there is no such file");
   const url = pathToFileURL(resolve(file)).href;
   const isTypeScript = /\.[cm]?tsx?$/.test(file);
   return isTypeScript && !readsTypeScript() ? await importByTsx(url) : await import(url);

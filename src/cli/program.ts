@@ -14,8 +14,7 @@ import { escaped } from "./base/out.ts";
 import { colorsIn } from "./colors.ts";
 import { commands, groups } from "./commands.ts";
 import { addDemoCommand } from "./demo/command.ts";
-import { type ExitCode, exitCodeOf, exitCodes, runbookFrom, UsageError } from "./exit.ts";
-import { addHealthCommand } from "./health.ts";
+import { type ExitCode, exitCodeOf, exitCodes, exitMeanings, runbookFrom, UsageError } from "./exit.ts";
 import { packageVersion } from "./version.ts";
 
 /** Runs one command line (without `node` and the program) and answers its exit code. It never throws. */
@@ -29,7 +28,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<ExitC
     await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
-    const wrong = error instanceof CommanderError ? usageOf(error) : error;
+    const wrong = error instanceof CommanderError ? usageOf(error, helpFor(program, argv)) : error;
     if (wrong === null) return exitCodes.ok;
     if (wrong === "help") {
       // A group without a verb: its help, as an error.
@@ -54,8 +53,9 @@ export function programFor(io: Io, said: string[] = [], end: (code: ExitCode) =>
       getOutHasColors: () => colorsIn(io.stdout, io.env, true).isColorSupported,
     });
   addGlobals(program);
+  const meanings = Object.entries(exitMeanings).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
+  program.addHelpText("after", `\nExit codes:\n${meanings.join("\n")}`);
   addDemoCommand(program, end);
-  addHealthCommand(program, end);
   for (const spec of commands) addCommand(program, spec, groups, (...given) => run(program, io, given, end));
   return program;
 }
@@ -72,10 +72,20 @@ async function run(program: Command, io: Io, [spec, flags, args]: Given, end: (c
 }
 
 /** `null`: it was asked for help, or the version. */
-function usageOf({ exitCode, code, message }: CommanderError): UsageError | "help" | null {
+function usageOf({ exitCode, code, message }: CommanderError, help: string): UsageError | "help" | null {
   if (code === "commander.help") return "help";
   if (exitCode === 0) return null;
-  return new UsageError(`${message.replace(/^error: /, "")} (reprise --help says more)`);
+  const said = message.replace(/^error: /, "").replace(/\.$/, "");
+  return new UsageError(`${said.replaceAll("\n", " ")} (${help} says more)`);
+}
+
+/** The help of the command that was meant, as far as one was. */
+function helpFor(program: Command, argv: readonly string[]): string {
+  let at = program;
+  for (const word of argv) at = at.commands.find((each) => each.name() === word) ?? at;
+  const path: string[] = [];
+  for (let each: Command | null = at; each !== null; each = each.parent) path.unshift(each.name());
+  return [...path, "--help"].join(" ");
 }
 
 function printError(error: unknown, argv: readonly string[], io: Io): void {

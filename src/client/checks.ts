@@ -1,8 +1,8 @@
 /** What is refused before anything is written: ids, inputs, payloads, durations. Every refusal names what and where. */
 import { idPattern, sizeOf } from "../core/index.ts";
 import { type ErrorCode, RepriseError } from "../errors.ts";
-import type { Checked } from "../saga/index.ts";
-import { type Duration, durationMs, type Json, toJson } from "../saga/index.ts";
+import type { Checked, Saga } from "../saga/index.ts";
+import { type Duration, decode, durationMs, type Json, toJson } from "../saga/index.ts";
 
 /** Highest priority number (the lowest priority) that BullMQ takes. */
 const maxPriority = 2_097_151;
@@ -32,6 +32,17 @@ export function checkedJson(
   const checked = check(json.value);
   if (!checked.ok) throw invalid(code, what, checked.problem);
   return json.value;
+}
+
+/** What comes with an event from outside. Throws EVENT_UNKNOWN, EVENT_INVALID, PAYLOAD_TOO_LARGE. */
+export function checkedPayload(saga: Saga, event: string, payload: unknown, maxPayloadBytes: number): Json {
+  const schema = Object.hasOwn(saga.spec.events, event) ? saga.spec.events[event] : undefined;
+  if (schema === undefined) {
+    const known = Object.keys(saga.spec.events);
+    const message = `${saga.name} takes no event ${event} from outside; it takes ${known.join(", ") || "none"}`;
+    throw new RepriseError("EVENT_UNKNOWN", message, { details: { event, known } });
+  }
+  return checkedJson(payload, `payload of ${event}`, "EVENT_INVALID", maxPayloadBytes, (json) => decode(schema, json));
 }
 
 /** A run begins with its input, and holds no more than so much. */

@@ -21,13 +21,13 @@ import {
   unwindPreview,
   verdictOf,
 } from "../core/index.ts";
-import { isUnavailable, RepriseError } from "../errors.ts";
-import { type Duration, decode, type Json, type Saga } from "../saga/index.ts";
+import { isUnavailable } from "../errors.ts";
+import type { Duration, Json, Saga } from "../saga/index.ts";
 import { type PendingApproval, pendingIn } from "./approvals.ts";
 import { type BundleOptions, bundle } from "./bundle.ts";
 import type { RunBundle } from "./bundle-shape.ts";
 import { type Cancelled, type CancelOptions, cancel } from "./cancel.ts";
-import { checkedDuration, checkedId, checkedJson, checkedReason, invalid } from "./checks.ts";
+import { checkedDuration, checkedId, checkedPayload, checkedReason, invalid } from "./checks.ts";
 import { type Connection, type News, rereadMs } from "./connection.ts";
 import { type ApprovalRef, type Decided, type DecideOptions, type DecisionWord, decide } from "./decide.ts";
 import { missing, ResultTimeout, RunCancelled, RunFailed, RunNeedsReview } from "./errors.ts";
@@ -352,17 +352,7 @@ export class ConnectedRun<Output, Events> implements RunHandle<Output, Events> {
   }
 
   async #checkedPayload(event: string, payload: unknown): Promise<Json> {
-    const saga = await this.#sagaOf();
-    const schema = Object.hasOwn(saga.spec.events, event) ? saga.spec.events[event] : undefined;
-    if (schema === undefined) {
-      const known = Object.keys(saga.spec.events);
-      const message = `${saga.name} takes no event ${event} from outside; it takes ${known.length === 0 ? "none" : known.join(", ")}`;
-      throw new RepriseError("EVENT_UNKNOWN", message, { details: { event, known } });
-    }
-    const { maxPayloadBytes } = this.#connection.options;
-    return checkedJson(payload, `payload of ${event}`, "EVENT_INVALID", maxPayloadBytes, (json) =>
-      decode(schema, json),
-    );
+    return checkedPayload(await this.#sagaOf(), event, payload, this.#connection.options.maxPayloadBytes);
   }
 
   async #sagaOf(): Promise<Saga> {

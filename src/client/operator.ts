@@ -10,6 +10,7 @@ import {
   type RunRecord,
   type RunRef,
   type Shown,
+  type Verb,
   type VerbCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
@@ -132,10 +133,8 @@ async function checkVerb(
   review: Review,
   verb: VerbCommand,
 ): Promise<VerbCommand> {
-  if (!review.verbs.includes(verb.verb)) {
-    const message = `run ${record.id} is parked (${review.reason}) and does not take ${verb.verb}; it takes ${review.verbs.join(", ")}`;
-    throw new RepriseError("VERB_REFUSED", message, { details: { verb: verb.verb, verbs: review.verbs } });
-  }
+  const refusal = refusalOf(record, review, verb.verb);
+  if (refusal !== null) throw refusal;
   if (verb.verb === "resolve" && verb.as === "happened" && review.side === "action") {
     return { ...verb, output: await checkedPart(connection, record, review, "output", verb.output) };
   }
@@ -147,6 +146,16 @@ async function checkVerb(
     return { ...verb, input: await checkedPart(connection, record, review, "input", verb.input) };
   }
   return verb;
+}
+
+/** What a verb is refused with, as the run stands; `null`: its review takes it. */
+export function refusalOf(run: RunRef, review: Review | null, verb: Verb): RepriseError | null {
+  if (review === null) return gone(run, null);
+  if (review.verbs.includes(verb)) return null;
+  const message = `run ${run.id} is parked (${review.reason}) and does not take ${verb}; it takes ${review.verbs.join(", ")}`;
+  return new RepriseError("VERB_REFUSED", message, {
+    details: { tenant: run.tenant, run: run.id, verb, verbs: review.verbs },
+  });
 }
 
 async function checkedPart(
@@ -198,5 +207,6 @@ export async function sendVerb(
 
 function gone(run: RunRef, review: number | null): RepriseError {
   const which = review === null ? "is not parked" : `has no open review ${review}`;
-  return new RepriseError("REVIEW_GONE", `run ${run.id} ${which}`, { details: { ...run, review } });
+  const { tenant, id } = run;
+  return new RepriseError("REVIEW_GONE", `run ${id} ${which}`, { details: { tenant, id, review } });
 }

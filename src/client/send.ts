@@ -1,5 +1,5 @@
 /** Leaving a recorded request with a run, and what its answers mean for the caller. */
-import { actOf, type InboxBody, type RunRef, runKey, type SendAnswer, type Timed } from "../core/index.ts";
+import { actOf, type InboxBody, type RunRef, type RunStatus, type SendAnswer, type Timed } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Connection } from "./connection.ts";
 
@@ -34,12 +34,17 @@ export async function sendRequest(connection: Connection, request: Request): Pro
     case "ABSENT":
       throw notFound(request.run);
     case "ENDED":
-      throw new RepriseError("RUN_ENDED", `run ${request.run.id} has ended: it is ${answer.status}`, {
-        details: { ...request.run, status: answer.status },
-      });
+      throw ended(request.run, answer.status);
   }
 }
 
+/** What asking something of a run that has ended is refused with. */
+export function ended({ tenant, id }: RunRef, status: RunStatus): RepriseError {
+  return new RepriseError("RUN_ENDED", `run ${id} has ended: it is ${status}`, { details: { tenant, id, status } });
+}
+
 export function notFound(run: RunRef): RepriseError {
-  return new RepriseError("RUN_NOT_FOUND", `there is no run ${runKey(run)}`, { details: { ...run } });
+  return new RepriseError("RUN_NOT_FOUND", `there is no run ${run.id} of tenant ${run.tenant}`, {
+    details: { ...run },
+  });
 }

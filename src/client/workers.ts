@@ -49,7 +49,11 @@ export async function drainWorker(
   checkedId(worker, "the worker");
   const { drain } = await store.askToDrain({ worker, by, reason: checkedReason(reason) });
   if (drain !== null) return drain;
-  throw new RepriseError("WORKER_NOT_FOUND", `no worker with the id ${worker} was heard of lately`, {
+  throw workerNotFound(worker);
+}
+
+export function workerNotFound(worker: string): RepriseError {
+  return new RepriseError("WORKER_NOT_FOUND", `no worker with the id ${worker} was heard of lately`, {
     details: { worker },
   });
 }

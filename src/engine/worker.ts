@@ -303,7 +303,7 @@ class EngineWorker implements Worker {
     await within(clock, lastCommitMs, Promise.all([drained, this.#idle()]));
     this.#context.leases.stop();
     await this.#heart?.stop();
-    if (this.#started !== null) {
+    if (this.#isRegistered) {
       await store.goodbye(this.id).catch((error: unknown) => trouble(this.#context, "goodbye", error));
     }
     this.#pulse?.close();

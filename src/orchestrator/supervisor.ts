@@ -75,10 +75,11 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
     supervisorAnswers(namespace, () => watchman.health()),
   );
   let stopping: Promise<void> | null = null;
+  let isOpen = false;
   const stop = async (): Promise<void> => {
     await watchman.stop();
     await hook?.stop(2_000);
-    await store.goodbye(id).catch((error: unknown) => onTrouble("goodbye", error));
+    if (isOpen) await store.goodbye(id).catch((error: unknown) => onTrouble("goodbye", error));
     await client.close();
     await base.close();
     await ground?.close();
@@ -89,6 +90,7 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
     start: async () => {
       await ground?.open();
       await store.open();
+      isOpen = true;
       watchman.start();
     },
     stop: () => {

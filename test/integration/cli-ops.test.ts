@@ -1,6 +1,8 @@
 /** Commands that operate an installation, over a real Redis: schedules, objectives, retention, versions of sagas. */
 import { randomUUID } from "node:crypto";
-import { resolve } from "node:path";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { order } from "../../sagas/index.ts";
@@ -118,6 +120,26 @@ test("what was done is told with who and why: to runs, schedules and sagas, by d
   expect((await data("audit", "--actor", "bob", "--act", "pause_saga")).data).toHaveLength(1);
   const text = await ask("audit", "--limit", "3", "--no-color");
   expect(text.stdout).toMatch(/when +who +did +run +about +why/);
+});
+
+test("nothing that a filter has left out is said not to be there", async () => {
+  expect((await ask("audit", "--act", "kil")).stderr).toContain("No act on record fits");
+  expect((await ask("approvals", "list", "--role", "cook")).stderr).toContain("that the role cook may decide");
+  expect((await ask("dlq", "list", "--tenant", "acme")).stderr).toContain("No run of tenant acme is parked");
+  expect((await ask("notifications", "list", "--hook", "shopp")).stderr).toContain("a hook named shopp");
+});
+
+test("health asks the Redis that the configuration names, whatever its sagas are like, and is a document where that is wished", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reprise-health-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const place = { redis: inject("redisUrl"), namespace, sagas: "./not-there.ts" };
+  await writeFile(join(folder, "reprise.config.json"), JSON.stringify(place));
+  const health = (...argv: readonly string[]) => cli(["health", ...argv], { cwd: folder, env });
+  expect(await health()).toEqual({ code: 0, stdout: "healthy\n", stderr: "" });
+  const { code, stdout } = await health("--json");
+  expect([code, shapeOf(JSON.parse(stdout))]).toMatchSnapshot("Health");
+  const nowhere = await cli(["health"], { cwd: tmpdir() });
+  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining("Give --redis, set REDIS_URL")]);
 });
 
 test("changing a schedule leaves an act, whoever does it; the same definition again leaves none", async () => {

@@ -104,6 +104,12 @@ test("SIGTERM drains it, and it ends with 0", async () => {
   expect([told.code, told.stderr]).toEqual([0, expect.stringContaining("Draining")]);
 });
 
+test("a worker of no pool is refused: it would drive nothing", async () => {
+  const { cwd } = project();
+  const worker = await cli(["worker", "--pools", ",", "--admin-port", "0"], { cwd });
+  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("--pools")]);
+});
+
 test("without a saga there is nothing to serve, and a worker that is not there cannot be asked", async () => {
   const { cwd, place } = project();
   writeFileSync(join(cwd, "reprise.config.json"), JSON.stringify(place));

@@ -206,6 +206,68 @@ describe("asking things of runs", () => {
     expect((await run("runs", "show", "nobody")).code).toBe(3);
   });
 
+  test("a dry run ends as the act would: it refuses what is refused, and says of the rest that it would be done", async () => {
+    const scene = top(sagas);
+    const { run, json } = commandLine(scene);
+    await scene.worker({ allowForgetfulStore: true });
+    await parked(scene, "p1");
+    const over = await waiting(scene, "r1");
+    await over.signal("GO", {});
+    await over.result({ timeout: "10s" });
+    await waiting(scene, "r2");
+    const refused: readonly (readonly [code: number, error: string, ...argv: string[]])[] = [
+      ...["cancel", "pause", "resume"].map((verb) => [5, "RUN_ENDED", "runs", verb, "r1"] as const),
+      [5, "RUN_ENDED", "runs", "kill", "r1", "--really", "r1"],
+      ...["skip", "probe", "discard-event"].map((verb) => [5, "REVIEW_GONE", "runs", verb, "r2"] as const),
+      ...["skip", "probe", "discard-event"].map((verb) => [7, "VERB_REFUSED", "runs", verb, "p1"] as const),
+      [7, "VERB_REFUSED", "runs", "raise", "p1", "steps", "9"],
+      [7, "VERB_REFUSED", "effects", "probe", "p1#2"],
+      [5, "REVIEW_GONE", "dlq", "discard", "r2"],
+      [5, "RUN_ENDED", "runs", "signal", "r1", "GO"],
+      [2, "EVENT_UNKNOWN", "runs", "signal", "r2", "NOPE"],
+      [2, "INPUT_INVALID", "runs", "start", "order", "-i", '{"id":1}'],
+      [3, "SAGA_UNKNOWN", "runs", "start", "nothing"],
+      [3, "WORKER_NOT_FOUND", "workers", "drain", "nobody"],
+    ];
+    for (const [code, error, ...argv] of refused) {
+      for (const flags of [["--dry-run"], ["--yes", "--reason", "x"]]) {
+        const told = await run(...argv, ...flags);
+        expect([argv, flags, told.code, told.stderr]).toEqual([
+          argv,
+          flags,
+          code,
+          expect.stringContaining(`[${error}]`),
+        ]);
+      }
+    }
+    const mixed = await json(10, "runs", "pause", "r1", "r2", "r2", "--dry-run");
+    expect(mixed.data).toMatchObject([
+      { run: "r1", result: "skipped", note: expect.stringContaining("RUN_ENDED") },
+      { run: "r2", result: "would" },
+    ]);
+    const filtered = await run("runs", "cancel", "--saga", "order", "--dry-run", "-o", "id");
+    expect(filtered).toMatchObject({ code: 0, stdout: "r2\np1\n", stderr: expect.stringContaining("1 run that") });
+    expect((await run("runs", "start", "order@1", "-i", "{}")).stderr).toContain("by the name alone");
+    expect((await run("runs", "show", "r1")).stdout).toMatch(/Safe now +– nothing goes on/);
+    expect(await run("runs", "bundle", "r1", "--to", "/nowhere/r1.json")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("a run of another tenant is named so that what is printed can be used as it stands", async () => {
+    const scene = top(sagas);
+    const { run, start } = commandLine(scene);
+    await scene.client.start(order, input, { id: "r1", tenant: "acme" });
+    await scene.client.start(order, input, { id: "r2" });
+    const acme = { env: { REPRISE_TENANT: "acme" } };
+    expect((await run("runs", "list", "--tenant", "acme", "-o", "id")).stdout).toBe("acme/r1\n");
+    expect((await start(["runs", "list", "-o", "id"], acme).told).stdout).toBe("r1\n");
+    expect((await run("runs", "show", "r1", "--tenant", "acme")).stderr).toContain("reprise runs watch acme/r1");
+    expect((await start(["runs", "show", "default/r2"], acme).told).stderr).toContain("reprise runs watch default/r2");
+    const paused = ["runs", "pause", "r1", "--tenant", "acme", "--reason", "look", "-o", "id"];
+    expect((await run(...paused)).stdout).toBe("acme/r1\n");
+    const gone = await run("runs", "show", "acme/r2");
+    expect(gone.stderr).toContain("there is no run r2 of tenant acme");
+  });
+
   test("of more than 20 nothing is done before their number was said", async () => {
     const scene = top(sagas);
     const { run, json } = commandLine(scene);

@@ -10,8 +10,8 @@ import type { Globals } from "../../src/cli/base/globals.ts";
 import { clean, draw, ink } from "../../src/cli/base/ink.ts";
 import { Out, type OutOptions } from "../../src/cli/base/out.ts";
 import { placeOf } from "../../src/cli/base/place.ts";
-import { durationOf, jsonOf, pairOf, timeOf } from "../../src/cli/base/values.ts";
-import { agoText, lengthText } from "../../src/cli/base/words.ts";
+import { durationOf, jsonOf, pairOf, timeOf, wholeOf } from "../../src/cli/base/values.ts";
+import { agoText, clockText, lengthText, momentText, timeText } from "../../src/cli/base/words.ts";
 import { colorsIn } from "../../src/cli/colors.ts";
 import { settingNames } from "../../src/config.ts";
 import { projectJsonSchema, readProject } from "../../src/project.ts";
@@ -93,6 +93,19 @@ describe("a listing", () => {
     expect(printed({ format: "id" }, print).stdout).toBe("a\nb\n");
   });
 
+  test("is as wide as the terminal, else as COLUMNS says; a terminal without a size is none", () => {
+    const widthOf = (columns: number | undefined, env: OutOptions["env"] = {}) => {
+      let width = 0;
+      const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { columns });
+      printed({ stdout, env }, (out) => {
+        width = out.width;
+      });
+      return width;
+    };
+    expect([widthOf(60, { COLUMNS: "40" }), widthOf(undefined, { COLUMNS: "40" })]).toEqual([60, 40]);
+    expect([widthOf(0), widthOf(undefined), widthOf(undefined, { COLUMNS: "many" })]).toEqual([100, 100, 100]);
+  });
+
   test("that is empty says what to do next, on stderr, unless it is to be quiet", () => {
     const none = (out: Out) => out.list("Thing", { items: [], id: () => "", columns: [], empty: "there is none" });
     expect(printed({}, none)).toEqual({ stdout: "", stderr: "there is none\n" });
@@ -122,6 +135,22 @@ describe("what is written on a command line", () => {
     expect(await jsonOf("-", "-i", io)).toEqual({ b: 2 });
     await expect(jsonOf("{", "-i", io)).rejects.toThrow("-i is not JSON");
     await expect(jsonOf("@nowhere.json", "-i", io)).rejects.toThrow("-i @nowhere.json");
+  });
+
+  test("whole numbers are taken up to the bound that the refusal names", () => {
+    expect(wholeOf("2000000000", "<to>", 1, Number.MAX_SAFE_INTEGER)).toBe(2_000_000_000);
+    expect(wholeOf(String(Number.MAX_SAFE_INTEGER), "<to>", 1, Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
+    for (const text of ["0", "9007199254740992", "1e3", "-1", "1.5", ""])
+      expect(() => wholeOf(text, "<to>", 1, Number.MAX_SAFE_INTEGER)).toThrow("<to>");
+  });
+
+  test("moments say their date and their zone", () => {
+    const at = Date.UTC(2026, 0, 31, 9, 0, 0, 7);
+    expect([momentText(at), timeText(at), clockText(at)]).toEqual([
+      "2026-01-31 09:00:00.007Z",
+      "2026-01-31 09:00:00Z",
+      "09:00:00.007Z",
+    ]);
   });
 
   test("lengths of time read in two units", () => {

@@ -114,6 +114,20 @@ describe("a timeline", () => {
     expect(drawn(open, 80).join("\n")).toMatchSnapshot();
   });
 
+  test("of a parked run says how its call ended, not that it is under way", () => {
+    const parked = timeline({
+      isOver: false,
+      rows: [row(1, "charge", [span("call", 1_000, 3_000, "unknown", "w-a"), span("between", 3_000, null)])],
+      stretches: [
+        { status: "running", from: t0, to: t0 + 3_000 },
+        { status: "needs_review", from: t0 + 3_000, to: null },
+      ],
+    });
+    expect(drawn(parked)[3]).toMatch(/ \? unknown 2s$/);
+    const again = { ...parked, stretches: [{ status: "running", from: t0, to: null }] as const };
+    expect(drawn(again)[3]).toMatch(/ ● 9s$/);
+  });
+
   test("of a run that has done nothing is one line for the run", () => {
     expect(
       drawn(timeline({ to: t0, stretches: [{ status: "running", from: t0, to: null }], isOver: false })),

@@ -1,14 +1,18 @@
 /** What holds for every command of `reprise`: its help, its examples, how it refuses, and that it ends with a code of its own. */
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { addCommand } from "../../src/cli/base/command.ts";
+import { errorDocument } from "../../src/cli/base/error-shape.ts";
 import { addGlobals } from "../../src/cli/base/globals.ts";
 import { commands, groups } from "../../src/cli/commands.ts";
+import { verbHint } from "../../src/cli/dlq/show.ts";
 import { exitCodeOf, exitCodes, exitMeanings, Interrupted, UsageError } from "../../src/cli/exit.ts";
 import { programFor } from "../../src/cli/program.ts";
+import type { Verb } from "../../src/core/index.ts";
 import { errorCodes, RepriseError } from "../../src/errors.ts";
 import { cli } from "../support/cli.ts";
 import { cliReference } from "../support/cli-reference.ts";
@@ -44,6 +48,7 @@ const looks: ReadonlySet<string> = new Set([
     "simulate",
     "schedules list",
     "schedules show",
+    "health",
     "doctor",
     "slo",
     "batch list",
@@ -54,6 +59,29 @@ const looks: ReadonlySet<string> = new Set([
 ]);
 /** Tables are padded by the formatter. */
 const docs = readFileSync(resolve(import.meta.dirname, "../../docs/cli.md"), "utf8").replaceAll(/ +/g, " ");
+
+/** The rows of the table of documents: kinds, and the commands that print them (a group is said once). */
+const documented = [...docs.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| ((?:`[^`]+`(?:, )?)+) \|/gm)].map(
+  ([, kinds = "", of = ""]) => {
+    let group = "";
+    const names = quoted(of).map((words) => {
+      const name = words.replace(/ --.*$/, "");
+      if (name.includes(" ")) group = `${name.split(" ").slice(0, -1).join(" ")} `;
+      return commands.some((spec) => spec.name === name) ? name : `${group}${name}`;
+    });
+    return [quoted(kinds).join(", "), quoted(kinds), names] as const;
+  },
+);
+
+function quoted(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
+}
+
+test.each(documented)("%s is what the commands print that the documentation names for it", (_, kinds, names) => {
+  const printed = names.flatMap((name) => commands.find((spec) => spec.name === name)?.kinds ?? [`no ${name}`]);
+  expect(printed).toEqual(expect.arrayContaining([...kinds]));
+  expect(printed.filter((kind) => kind.startsWith("no "))).toEqual([]);
+});
 
 describe.each(named)("reprise %s", (name, spec) => {
   test("has a help with what it does and at least three examples", async () => {
@@ -137,11 +165,31 @@ test("every command is there that a person on call was promised", () => {
   expect(namesIn(program)).toEqual(expect.arrayContaining(promised));
 });
 
-describe("commands that had their help before", () => {
-  test.each(["demo", "health"])("%s has three examples", async (name) => {
-    const { code, stdout } = await cli([name, "--help"]);
-    expect(code).toBe(0);
-    expect((stdout.match(/^ {2}.*(?:reprise|npm start)/gm) ?? []).length).toBeGreaterThanOrEqual(3);
+test("the demonstration has three examples, too", async () => {
+  const { code, stdout } = await cli(["demo", "--help"]);
+  expect(code).toBe(0);
+  expect((stdout.match(/^ {2}.*(?:reprise|npm start)/gm) ?? []).length).toBeGreaterThanOrEqual(3);
+});
+
+const verbs = ["probe", "resolve", "retry", "skip", "discard", "rewind", "compensate", "raise", "close"] as const;
+test.each(verbs)("a parked run that takes %s is told the command for it", (verb: Verb) => {
+  const [, words = ""] = /^reprise ([a-z- ]+?) acme\/r1(?:#2)?(?: |$)/.exec(verbHint(verb, "acme/r1", 2)) ?? [];
+  expect(commands.map(({ name }) => name)).toContain(words);
+});
+
+describe("what is to be done", () => {
+  const hintOf = (error: Error) => errorDocument(error).error.hint;
+
+  test("names the run as every command takes it", () => {
+    const details = { tenant: "acme", id: "r1", status: "failed" };
+    expect(hintOf(new RepriseError("RUN_ENDED", "it has ended", { details }))).toContain("runs show acme/r1`");
+    expect(hintOf(new RepriseError("VERB_REFUSED", "no", { details: {} }))).toContain("dlq show <run>`");
+  });
+
+  test("is another thing where Redis is there and refuses who asks", () => {
+    const refused = hintOf(new RepriseError("STORE_UNAVAILABLE", "it cannot be used: WRONGPASS invalid"));
+    expect(refused).toContain("user and password");
+    expect(hintOf(new RepriseError("STORE_UNAVAILABLE", "connect ECONNREFUSED"))).toContain("is Redis there?");
   });
 });
 
@@ -183,7 +231,7 @@ describe("a line that cannot be read", () => {
     expect(JSON.parse(stderr)).toEqual({
       error: {
         code: "USAGE",
-        message: "unknown option '--nope' (reprise --help says more)",
+        message: "unknown option '--nope' (reprise runs list --help says more)",
         hint: null,
         runbook: null,
         details: {},
@@ -219,6 +267,30 @@ test("every document has a snapshot of its shape, or of all of it, under the nam
   const known = new Set(["Cursor", ...names.map((name) => name.replace(/List$/, ""))]);
   const kinds = new Set(commands.flatMap((spec) => spec.kinds.map((kind) => kind.replace(/List$/, ""))));
   expect([...kinds].filter((kind) => !known.has(kind))).toEqual([]);
+});
+
+test.each([
+  ["runs c", ["cancel"]],
+  ["--namespace runs r", ["runs", "replay", "reject", "respond"]],
+  ["runs --tenant list canc", ["cancel"]],
+  ["runs list --sa", ["--saga"]],
+  ["runs list --saga ", []],
+  ["health --re", ["--reveal", "--redis", "--reason"]],
+  ["worker --admin", ["--admin-port"]],
+])("in bash, `reprise %s` is completed by %j", async (line, expected) => {
+  const { stdout: script } = await cli(["completion", "bash"]);
+  const words = ["reprise", ...line.split(" ")];
+  const asked = `COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}; _reprise`;
+  const { stdout, stderr } = spawnSync("bash", ["-c", `${script}\n${asked}; printf '%s\n' "\${COMPREPLY[@]}"`], {
+    encoding: "utf8",
+  });
+  expect([
+    stderr,
+    stdout
+      .split("\n")
+      .filter((word) => word !== "")
+      .sort(),
+  ]).toEqual(["", [...expected].sort()]);
 });
 
 test("the reference is made from the program", async () => {

@@ -45,14 +45,15 @@ async function looked(cli: Cli, { approval }: Asked, { shown }: WhoFlags, verb: 
 
 async function say(cli: Cli, asked: Asked, word: DecisionWord, as: Principal): Promise<ExitCode> {
   const { run, approval } = asked;
-  const id = approvalName(approval, await cli.tenant());
+  const id = approvalName(approval, await cli.usualTenant());
   const decided = cli.globals.dryRun ? { is: "would", changes: [] } : await run.decide(approval, word, { as });
   const { status } = await run.get();
   const data = { id, tenant: run.tenant, run: run.id, word: word.is, by: as.id, ...decided, status };
   const changes = decided.changes.map(
     ({ path, before, after }): Line => `  ${path}: ${cli.out.value(before)} → ${cli.out.value(after)}`,
   );
-  const line: Line = [ink("green", `${word.is} by ${as.id} ${decided.is}`), ` (${id}); run ${run.id} is ${status}`];
+  const came = decided.is === "would" ? "would be recorded" : decided.is;
+  const line: Line = [ink("green", `${word.is} by ${as.id} ${came}`), ` (${id}); run ${run.id} is ${status}`];
   cli.out.document("Decision", data, { id: run.id, lines: () => [line, ...changes] });
   return exitCodes.ok;
 }

@@ -32,13 +32,13 @@ export const approvalsList = command<[], Flags>({
       ...(role === undefined ? {} : { role }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    const now = Date.now();
+    const [now, usual] = [Date.now(), await cli.usualTenant()];
     cli.out.list("Approval", {
       items: page.approvals,
       nextCursor: page.cursor,
-      id: (approval) => approvalName(approval, tenant),
+      id: (approval) => approvalName(approval, usual),
       columns: [
-        { title: "id", cell: (approval: PendingApproval) => ink("bold", approvalName(approval, tenant)) },
+        { title: "id", cell: (approval: PendingApproval) => ink("bold", approvalName(approval, usual)) },
         { title: "question", cell: ({ question }) => cli.out.text(question) },
         { title: "saga", cell: ({ saga, version }) => `${saga}@${version}` },
         { title: "why a person", cell: ({ rule }) => (rule === null ? "-" : cli.out.text(rule)) },
@@ -48,11 +48,18 @@ export const approvalsList = command<[], Flags>({
         { title: "with", cell: ({ input }) => cli.out.value(input), wide: true },
         { title: "since", cell: ({ since }) => timeText(since), wide: true },
       ],
-      empty: "Nobody is asked anything. Decide with: reprise approve <id>, reprise reject <id>",
+      empty: `${nothingOf(all ? null : tenant, role)} What is asked is decided with: reprise approve <id>, reprise reject <id>`,
     });
     return exitCodes.ok;
   },
 });
+
+/** Said of those that were looked at alone. */
+function nothingOf(tenant: string | null, role: string | undefined): string {
+  const whom =
+    role === undefined ? "Nobody is asked anything" : `Nobody is asked anything that the role ${role} may decide`;
+  return `${whom}${tenant === null ? "" : ` by runs of tenant ${tenant}`}.`;
+}
 
 export const approvalsShow = command<[id: string], object>({
   name: "approvals show",
@@ -66,7 +73,7 @@ export const approvalsShow = command<[id: string], object>({
   kinds: ["Approval"],
   run: async (cli, _, id) => {
     const { approval } = await findApproval(cli, id);
-    const name = approvalName(approval, await cli.tenant());
+    const name = approvalName(approval, await cli.usualTenant());
     cli.out.document("Approval", approval, { id: name, lines: () => factsOf(cli, approval, Date.now()) });
     cli.out.note(`Decide: reprise approve ${name} --shown ${approval.shown}, or reprise reject ${name} --reason ...`);
     return exitCodes.ok;

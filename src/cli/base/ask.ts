@@ -43,7 +43,7 @@ export function askingOn({ stdin, stderr, signal }: Io, noInput: boolean): Askin
       if (said.trim() !== expected) throw new Declined();
     },
     text: async (question, flag) => {
-      assertPossible("it wants a text", flag);
+      assertPossible("it has to be said", flag);
       const { text, isCancel } = await import("@clack/prompts");
       const validate = (given: string | undefined) =>
         given === undefined || given.trim() === "" ? "it is empty" : undefined;

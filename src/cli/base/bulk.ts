@@ -3,17 +3,18 @@
  *
  * Invariants: B1 what is acted on is what was selected and shown: each run by its id, and only while it stands in the status it was
  * selected in. B2 nothing that a reason can be given for is done without one, and of more than `countedFrom` runs not before their number was said. B3 of every
- * run it is said what came of it, also when the command is interrupted.
+ * run it is said what came of it, also when the command is interrupted. B4 what would be refused as a run stands is not said to be done by
+ * --dry-run, and is no part of what a filter selects.
  */
 import type { Client, RunHandle } from "../../client/index.ts";
-import type { RunStatus } from "../../core/index.ts";
+import { hasEnded, type RunStatus, type RunSummary } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
 import { type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
 import { type Cli, onlyOne } from "./cli.ts";
 import { ink } from "./ink.ts";
 import { type FilterFlags, filterOf, filterOptions, findRuns, refOf } from "./select.ts";
 import type { Column } from "./table.ts";
-import { counted, statusInk } from "./words.ts";
+import { counted, runText, statusInk } from "./words.ts";
 
 const maxSelected = 1_000;
 const countedFrom = 20;
@@ -36,6 +37,7 @@ export interface Item {
   readonly version: number;
   readonly status: RunStatus;
   readonly revision: number;
+  readonly review: RunSummary["review"];
 }
 
 export interface Selection {
@@ -53,8 +55,8 @@ export async function selectRuns(
   const tenant = await cli.tenant();
   const client = await cli.client();
   if (by === "ids") {
-    const refs = ids.map((id) => refOf(id, tenant));
-    return { by, items: await Promise.all(refs.map(async (ref) => await client.run(ref.id, ref).get())) };
+    const refs = new Map(ids.map((id) => refOf(id, tenant)).map((ref) => [`${ref.tenant}/${ref.id}`, ref]));
+    return { by, items: await Promise.all([...refs.values()].map(async (ref) => await client.run(ref.id, ref).get())) };
   }
   const found = await findRuns(cli, { filter: filterOf(filters, Date.now()), tenant, limit: maxSelected });
   if (found.cursor !== null) cli.out.warn(ink("yellow", `Only the newest ${found.runs.length} of those that fit.`));
@@ -71,6 +73,8 @@ export interface Act {
   readonly confirmFrom?: number;
   /** It changes nothing that had to be explained. */
   readonly needsNoReason?: true;
+  /** What it would be refused with, as the run stands; `null`: nothing speaks against it. */
+  readonly refusal: (run: Item) => RepriseError | null;
   /** Does it, and says in a word what came of it. */
   readonly perform: (run: RunHandle, by: { readonly by: string; readonly reason: string }) => Promise<string>;
 }
@@ -84,20 +88,15 @@ export interface ItemResult {
   readonly note: string;
 }
 
-export async function actOnRuns(cli: Cli, selection: Selection, act: Act, flags: SelectFlags): Promise<ExitCode> {
+export async function actOnRuns(cli: Cli, found: Selection, act: Act, flags: SelectFlags): Promise<ExitCode> {
+  const selection = found.by === "filter" ? withoutRefused(cli, found, act) : found;
   const { items } = selection;
   if (items.length === 0) {
     cli.out.note("No run fits: nothing is to be done.");
-    printResults(cli, []);
+    await printResults(cli, []);
     return exitCodes.ok;
   }
-  if (cli.globals.dryRun) {
-    printResults(
-      cli,
-      items.map((item) => resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)),
-    );
-    return exitCodes.ok;
-  }
+  if (cli.globals.dryRun) return await dryRun(cli, selection, act);
   await confirm(cli, selection, act, flags.expect);
   const as = { by: cli.by, reason: act.needsNoReason === true ? "" : await cli.reason() };
   const client = await cli.client();
@@ -105,10 +104,33 @@ export async function actOnRuns(cli: Cli, selection: Selection, act: Act, flags:
   if (only !== undefined) {
     // Of one run the refusal itself is told, with its own exit code.
     const note = await act.perform(client.run(only.id, { tenant: only.tenant }), as);
-    printResults(cli, [resultOf(only, act, "done", note)]);
+    await printResults(cli, [resultOf(only, act, "done", note)]);
     return exitCodes.ok;
   }
   return await actOnMany(cli, client, selection, act, as);
+}
+
+/** A filter finds runs that the act is not for: those that have ended, for a cancel. */
+function withoutRefused(cli: Cli, { by, items }: Selection, act: Act): Selection {
+  const kept = items.filter((item) => !hasEnded(item.status) && act.refusal(item) === null);
+  const left = items.length - kept.length;
+  if (left > 0) cli.out.note(`${counted(left, "run")} that the filter finds cannot take a ${act.verb}: left out.`);
+  return { by, items: kept };
+}
+
+/** As the act would end: of one run the refusal itself is told, of many what would become of each. */
+async function dryRun(cli: Cli, { items, by }: Selection, act: Act): Promise<ExitCode> {
+  const refusals = items.map((item) => act.refusal(item));
+  const [only] = refusals;
+  if (by === "ids" && items.length === 1 && only !== null && only !== undefined) throw only;
+  const results = items.map((item, at) => {
+    const refusal = refusals[at] ?? null;
+    return refusal === null
+      ? resultOf(item, act, "would", `it is ${item.status}, at revision ${item.revision}`)
+      : resultOf(item, act, "skipped", `${refusal.message} [${refusal.code}]`);
+  });
+  await printResults(cli, results);
+  return results.every(({ result }) => result === "would") ? exitCodes.ok : exitCodes.partial;
 }
 
 type As = { readonly by: string; readonly reason: string };
@@ -127,7 +149,7 @@ async function actOnMany(cli: Cli, client: Client, selection: Selection, act: Ac
   }
   const left = selection.items.slice(results.length);
   results.push(...left.map((item) => resultOf(item, act, "skipped", "interrupted")));
-  printResults(cli, results);
+  await printResults(cli, results);
   if (left.length > 0) throw new Interrupted();
   return results.every(({ result }) => result === "done") ? exitCodes.ok : exitCodes.partial;
 }
@@ -153,7 +175,7 @@ async function confirm(cli: Cli, { items, by }: Selection, act: Act, expect: str
     throw new UsageError(`--expect ${expect}, but ${counted(count, "run")} would be concerned: nothing was done`);
   }
   if (count < confirmFrom && by === "ids") return;
-  cli.out.noteTable(items.slice(0, shownRuns), itemColumns);
+  cli.out.noteTable(items.slice(0, shownRuns), itemColumns(await cli.usualTenant()));
   if (count > shownRuns) cli.out.warn(`and ${count - shownRuns} more`);
   const question = act.question(counted(count, "run"));
   if (count > countedFrom) {
@@ -163,12 +185,14 @@ async function confirm(cli: Cli, { items, by }: Selection, act: Act, expect: str
   if (!cli.globals.yes && expect === undefined) await cli.ask.confirm(question, "--yes");
 }
 
-const itemColumns: readonly Column<Item>[] = [
-  { title: "status", cell: ({ status }) => statusInk(status) },
-  { title: "run", cell: ({ id }) => id },
-  { title: "saga", cell: ({ saga, version }) => `${saga}@${version}` },
-  { title: "revision", cell: ({ revision }) => String(revision), align: "right" },
-];
+function itemColumns(usual: string): readonly Column<Item>[] {
+  return [
+    { title: "status", cell: ({ status }) => statusInk(status) },
+    { title: "run", cell: (item) => runText(item, usual) },
+    { title: "saga", cell: ({ saga, version }) => `${saga}@${version}` },
+    { title: "revision", cell: ({ revision }) => String(revision), align: "right" },
+  ];
+}
 
 const marks = {
   done: ink("green", "✓ done"),
@@ -177,13 +201,15 @@ const marks = {
   failed: ink("red", "✗ failed"),
 } as const;
 
-function printResults(cli: Cli, items: readonly ItemResult[]): void {
+async function printResults(cli: Cli, items: readonly ItemResult[]): Promise<void> {
+  const usual = await cli.usualTenant();
+  const name = ({ tenant, run }: ItemResult) => runText({ tenant, id: run }, usual);
   cli.out.list("Act", {
     items,
-    id: ({ run }) => run,
+    id: name,
     columns: [
       { title: "", cell: ({ result }) => marks[result] },
-      { title: "run", cell: ({ run }) => ink("bold", run) },
+      { title: "run", cell: (item) => ink("bold", name(item)) },
       { title: "act", cell: (item) => item.act },
       { title: "note", cell: ({ note }) => cli.out.text(note) },
     ],

@@ -1,6 +1,7 @@
 /** What a command is given to work with: its flags, where to print, whom to ask, a client. Owns opening and closing that client. */
 import { userInfo } from "node:os";
 import type { Client } from "../../client/index.ts";
+import type { Facts } from "../../core/index.ts";
 import { colorsIn } from "../colors.ts";
 import { Interrupted, UsageError } from "../exit.ts";
 import { type Asking, askingOn } from "./ask.ts";
@@ -63,6 +64,14 @@ export class Cli {
     return (await this.place()).tenant;
   }
 
+  /** Whose runs are meant where no --tenant says it: what is printed to be used again names every other tenant. */
+  async usualTenant(): Promise<string> {
+    const { tenant: flag, ...others } = this.globals;
+    return flag === undefined
+      ? await this.tenant()
+      : (await projectOf({ ...others, tenant: undefined }, this.io)).tenant;
+  }
+
   /** Who acts. */
   get by(): string {
     const { by } = this.globals;
@@ -91,6 +100,11 @@ export class Cli {
     } finally {
       stop();
     }
+  }
+
+  /** Troubles on the way are for whoever wants to know everything: what they come to is told by how the command ends. */
+  get facts(): Facts {
+    return { emit: (fact) => fact.fact === "trouble" && this.out.detail(`${fact.where}: ${fact.message}`) };
   }
 
   async close(): Promise<void> {
@@ -124,7 +138,7 @@ export class Cli {
       );
     return createClient({
       ...place,
-      facts: { emit: (fact) => fact.fact === "trouble" && this.out.detail(`${fact.where}: ${fact.message}`) },
+      facts: this.facts,
     });
   }
 }

@@ -42,6 +42,14 @@ const hints: Partial<Readonly<Record<ErrorCode, string>>> = {
   RUN_FAILED: "`reprise runs timeline <run>` shows what it did and what was undone",
   REVIEW_GONE: "`reprise runs show <run>` says how it stands now",
   REVIEW_TAKEN: "`reprise runs show <run>` says how it stands now",
+  RUN_CONFLICT: "`reprise runs show <run>` shows the one that is there; --id names another",
+  RUN_ENDED: "`reprise runs show <run>` says how it ended",
+  RESULT_TIMEOUT: "`reprise runs watch <run>` waits on",
+  VERB_REFUSED: "`reprise dlq show <run>` says what a parked run takes, and the command for each",
+  APPROVAL_FORBIDDEN: "`reprise approvals show <id>` says who may decide and how; --by and --role say who does",
+  SCHEDULE_NOT_FOUND: "`reprise schedules list` shows those of the namespace",
+  WORKER_NOT_FOUND: "`reprise workers list` shows those that were heard of",
+  PLAN_TAKEN: "`reprise replay plan <run>` makes a new one",
   STALE_REVISION: "look again, then decide again",
   APPROVAL_GONE: "`reprise approvals list` shows what is asked now",
   APPROVAL_STALE: "`reprise approvals show <id>` shows what would be carried out now",
@@ -53,5 +61,20 @@ const hints: Partial<Readonly<Record<ErrorCode, string>>> = {
 };
 
 function hintFor(error: unknown): string | null {
-  return error instanceof RepriseError ? (hints[error.code] ?? null) : null;
+  if (!(error instanceof RepriseError)) return null;
+  const { code, message, details } = error;
+  if (code === "STORE_UNAVAILABLE" && /\b(?:WRONGPASS|NOAUTH|NOPERM)\b/.test(message)) return refusedByRedis;
+  if (code === "RUN_NOT_FOUND" && "effect" in details)
+    return hintOn("`reprise effects list --run <run>` shows what it has", details);
+  const hint = hints[code];
+  return hint === undefined ? null : hintOn(hint, details);
+}
+
+const refusedByRedis =
+  "Redis answers, and does not let us in: user and password stand in the address (redis://user:password@host:6379), which --redis, REDIS_URL and reprise.config.ts name";
+
+/** With the run that it is about, as every command takes it. */
+function hintOn(hint: string, { tenant, run, id = run }: ErrorDocument["error"]["details"]): string {
+  const isNamed = typeof tenant === "string" && typeof id === "string";
+  return isNamed ? hint.replaceAll("<run>", `${tenant}/${id}`) : hint;
 }

@@ -32,6 +32,7 @@ export interface Screen {
   close(): void;
 }
 
+const usualColumns = 100;
 const uncoloured = colorsIn({}, {}, false);
 
 /** Things of one kind, or a page of them. */
@@ -42,7 +43,7 @@ export interface Listing<Item> {
   /** What `-o id` prints of an item. */
   readonly id: (item: Item) => string;
   readonly columns: readonly Column<Item>[];
-  /** What is said where there is none: it teaches the next command. */
+  /** What is said where there is none: it teaches the next command. Empty: it was said already. */
   readonly empty: string;
 }
 
@@ -55,9 +56,10 @@ export class Out {
     this.#options = options;
   }
 
-  /** Columns that text may take. */
+  /** Columns that text may take: of the terminal, else as COLUMNS says. A terminal without a size says 0. */
   get width(): number {
-    return this.#options.stdout.columns ?? 100;
+    const { stdout, env } = this.#options;
+    return stdout.columns || Number(env["COLUMNS"]) || usualColumns;
   }
 
   /** For tables that become lines of a document: those are coloured when they are printed. */
@@ -119,8 +121,8 @@ export class Out {
     const { colors, stdout } = this.#options;
     const shown = columns.filter(({ wide }) => wide === undefined || this.format === "wide");
     const lines = tableLines(items, shown, colors);
-    if (lines.length === 0) this.note(empty);
-    else stdout.write(`${lines.join("\n")}\n`);
+    if (lines.length > 0) stdout.write(`${lines.join("\n")}\n`);
+    else if (empty !== "") this.note(empty);
     if (nextCursor !== null) this.note(`More: --cursor ${nextCursor}`);
   }
 

@@ -43,11 +43,9 @@ export async function projectOf(globals: Globals, io: Io): Promise<Project> {
   const config = file === null ? {} : await readFile(file);
   const { env } = io;
   return {
-    ...{ redis: globals.redis ?? given(env["REDIS_URL"]) ?? config.redis, file },
-    namespace: globals.namespace ?? (isGiven(env["REPRISE_NAMESPACE"]) ? env["REPRISE_NAMESPACE"] : config.namespace),
+    ...installationOf(config, globals, io),
+    file,
     tenant: globals.tenant ?? given(env["REPRISE_TENANT"]) ?? config.tenant ?? "default",
-    // What the environment says is read where it is used.
-    shards: isGiven(env["REPRISE_SHARDS"]) ? undefined : config.shards,
     lanes: isGiven(env["REPRISE_LANES"]) ? undefined : config.lanes,
     artifacts: isGiven(env["REPRISE_ARTIFACTS"]) ? undefined : config.artifacts,
     settings: await settingsOf(config, io),
@@ -59,17 +57,40 @@ export async function projectOf(globals: Globals, io: Io): Promise<Project> {
   };
 }
 
+type Installation = Pick<Project, "redis" | "namespace" | "shards">;
+
+function installationOf(config: ProjectConfig, { redis, namespace }: Globals, { env }: Io): Installation {
+  return {
+    redis: redis ?? given(env["REDIS_URL"]) ?? config.redis,
+    namespace: namespace ?? given(env["REPRISE_NAMESPACE"]) ?? config.namespace,
+    // What the environment says is read where it is used.
+    shards: isGiven(env["REPRISE_SHARDS"]) ? undefined : config.shards,
+  };
+}
+
 /** Where the project says that Redis is, whatever its sagas are like. Throws UsageError, CONFIG_INVALID. */
 export async function redisOf(globals: Globals, io: Io): Promise<string | undefined> {
+  return (await declaredServer(globals, io)).redis;
+}
+
+/** The installation, whatever the sagas of the project are like. Throws UsageError where nothing says where Redis is, CONFIG_INVALID. */
+export async function serverOf(globals: Globals, io: Io): Promise<Installation & Pick<Place, "redis">> {
+  return onServer(await declaredServer(globals, io));
+}
+
+async function declaredServer(globals: Globals, io: Io): Promise<Installation> {
   const file = fileOf(globals, io);
-  return globals.redis ?? given(io.env["REDIS_URL"]) ?? (file === null ? undefined : (await readFile(file)).redis);
+  return installationOf(file === null ? {} : await readFile(file), globals, io);
 }
 
 /** Throws UsageError where nothing says where Redis is. */
 export async function placeOf(globals: Globals, io: Io): Promise<Place> {
-  const project = await projectOf(globals, io);
-  const { redis } = project;
-  if (redis !== undefined) return { ...project, redis };
+  return onServer(await projectOf(globals, io));
+}
+
+function onServer<Where extends Installation>(where: Where): Where & Pick<Place, "redis"> {
+  const { redis } = where;
+  if (redis !== undefined) return { ...where, redis };
   throw new UsageError(
     "where is Redis? Give --redis, set REDIS_URL, or name it in reprise.config.ts (redis://host:6379)",
   );

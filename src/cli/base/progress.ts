@@ -34,7 +34,7 @@ export function progressOn(
       if (now() - drawnAt < drawnEveryMs) return;
       drawnAt = now();
       const line = progressLine({ what, done, total, ms: drawnAt - since });
-      stream.write(eraseLine + line.slice(0, (stream.columns ?? usualColumns) - 1));
+      stream.write(eraseLine + line.slice(0, (stream.columns || usualColumns) - 1));
     },
     end: () => {
       if (Number.isFinite(drawnAt)) stream.write(eraseLine);

@@ -1,4 +1,4 @@
-/** Owns: a table without frames, so that what is copied from it holds none. The last column takes what is left of the width. */
+/** Owns: a table without frames, so that what is copied from it holds none. Nothing is cut: what is long stands in the last column. */
 import Table from "cli-table3";
 import type { Colors } from "../colors.ts";
 import { draw, ink, type Line } from "./ink.ts";

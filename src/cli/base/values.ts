@@ -26,7 +26,7 @@ export function timeOf(text: string, flag: string, now: number): number {
 
 export function wholeOf(text: string, flag: string, least: number, most: number): number {
   const value = Number(text);
-  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
   throw new UsageError(`${flag} ${text} is not a whole number from ${least} to ${most}`);
 }
 

@@ -52,9 +52,14 @@ export function timeText(at: number): string {
     .replace("T", " ");
 }
 
-/** UTC, to the millisecond, without the date. */
+/** UTC, to the millisecond. */
+export function momentText(at: number): string {
+  return new Date(at).toISOString().replace("T", " ");
+}
+
+/** UTC, to the millisecond, without the date: for what lies within one day that the reader knows. */
 export function clockText(at: number): string {
-  return new Date(at).toISOString().slice(11, 23);
+  return new Date(at).toISOString().slice(11);
 }
 
 /** How a run is named to people: with its tenant where that is not the usual one. */

@@ -2,6 +2,7 @@
 import { actOnRuns, type SelectFlags, selectOptions, selectRuns } from "../base/bulk.ts";
 import { command } from "../base/command.ts";
 import { UsageError } from "../exit.ts";
+import { verbRefusal } from "../runs/acts.ts";
 
 export const dlqDiscard = command<[ids: readonly string[]], SelectFlags>({
   name: "dlq discard",
@@ -28,6 +29,7 @@ export const dlqDiscard = command<[ids: readonly string[]], SelectFlags>({
       {
         verb: "discard",
         confirmFrom: 1,
+        refusal: await verbRefusal("close"),
         question: (runs) => `Give up ${runs}? Nothing is undone.`,
         perform: async (run, as) => {
           await run.operator.close(as);

@@ -18,6 +18,10 @@ async function queryOf(cli: Cli, { all }: Flags): Promise<InboxQuery> {
   return all ? {} : { tenant: await cli.tenant() };
 }
 
+function nothingParked({ tenant }: InboxQuery): string {
+  return `No run${tenant === undefined ? "" : ` of tenant ${tenant}`} is parked for a person.`;
+}
+
 /** What lies there and cannot be read is never passed over. */
 function warnOfUnreadable({ out }: Cli, { unreadable }: Letters): void {
   for (const { tenant, id, message } of unreadable)
@@ -38,13 +42,13 @@ export const dlqList = command<[], Flags>({
       ...(cursor === undefined ? {} : { cursor }),
     };
     const letters = await lettersPage(cli, query);
-    const tenant = await cli.tenant();
+    const usual = await cli.usualTenant();
     cli.out.list("DeadLetter", {
       items: letters.items,
       nextCursor: letters.cursor,
-      id: (item) => runText(item, tenant),
+      id: (item) => runText(item, usual),
       columns: [
-        { title: "run", cell: (item: InboxItem) => ink("bold", runText(item, tenant)) },
+        { title: "run", cell: (item: InboxItem) => ink("bold", runText(item, usual)) },
         { title: "saga", cell: ({ saga, version }) => `${saga}@${version}` },
         { title: "step", cell: ({ step }) => step ?? "-" },
         { title: "reason", cell: ({ reason }) => ink("red", `! ${reason}`) },
@@ -53,7 +57,7 @@ export const dlqList = command<[], Flags>({
         { title: "message", cell: ({ message }) => cli.out.text(message), wide: true },
         { title: "since", cell: ({ since }) => timeText(since), wide: true },
       ],
-      empty: "No run is parked for a person. What runs ask people: reprise approvals list",
+      empty: `${nothingParked(query)} What runs ask people: reprise approvals list`,
     });
     warnOfUnreadable(cli, letters);
     return exitCodes.ok;
@@ -68,8 +72,9 @@ export const dlqGroups = command<[], { readonly all?: true }>({
   examples: ["reprise dlq groups", "reprise dlq groups --all", "reprise dlq groups --json"],
   kinds: ["DeadLetterGroupList", "DeadLetterGroup"],
   run: async (cli, flags) => {
-    const letters = await allLetters(cli, await queryOf(cli, flags));
-    const [now, tenant] = [Date.now(), await cli.tenant()];
+    const query = await queryOf(cli, flags);
+    const letters = await allLetters(cli, query);
+    const [now, usual] = [Date.now(), await cli.usualTenant()];
     cli.out.list("DeadLetterGroup", {
       items: groupsOf(letters.items),
       id: ({ saga, step, reason }) => `${saga}/${step ?? "-"}/${reason}`,
@@ -80,9 +85,9 @@ export const dlqGroups = command<[], { readonly all?: true }>({
         { title: "reason", cell: ({ reason }) => ink("red", `! ${reason}`) },
         { title: "first", cell: ({ first }) => agoText(first, now) },
         { title: "last", cell: ({ last }) => agoText(last, now) },
-        { title: "for example", cell: ({ examples }) => examples.map((each) => runText(each, tenant)).join(", ") },
+        { title: "for example", cell: ({ examples }) => examples.map((each) => runText(each, usual)).join(", ") },
       ],
-      empty: "No run is parked for a person.",
+      empty: nothingParked(query),
     });
     warnOfUnreadable(cli, letters);
     if (letters.cursor !== null) cli.out.warn(ink("yellow", `Only the newest ${letters.items.length}.`));

@@ -24,7 +24,7 @@ export const dlqShow = command<[id: string], object>({
       const message = `run ${run.id} is not parked: it is ${view.status}`;
       throw new RepriseError("REVIEW_GONE", message, { details: { tenant: run.tenant, run: run.id, review: null } });
     }
-    const told = await run.explain();
+    const [told, name] = [await run.explain(), await nameOf(cli, run)];
     const { tenant, saga, version, status, revision, replays } = view;
     const data = {
       tenant,
@@ -47,9 +47,7 @@ export const dlqShow = command<[id: string], object>({
       ...callTable(cli, told.verdict.calls),
       "",
       ink("bold", "What may be done"),
-      ...review.verbs.map(
-        (verb): Line => [`  ${verb.padEnd(12)}`, verbHint(verb, nameOf(cli, run), told.stoppedAt.seq)],
-      ),
+      ...review.verbs.map((verb): Line => [`  ${verb.padEnd(12)}`, verbHint(verb, name, told.stoppedAt.seq)]),
     ];
     cli.out.document("DeadLetter", data, { id: run.id, lines });
     return exitCodes.ok;
@@ -64,8 +62,8 @@ function reviewLines({ out }: Cli, { reason, message, since, evidence, n }: Revi
   ];
 }
 
-/** The command that does it, where there is one. */
-function verbHint(verb: Verb, run: string, seq: number | null): string {
+/** The command that does it. */
+export function verbHint(verb: Verb, run: string, seq: number | null): string {
   const row = `${run}#${seq ?? "<row>"}`;
   switch (verb) {
     case "probe":
@@ -79,9 +77,12 @@ function verbHint(verb: Verb, run: string, seq: number | null): string {
     case "close":
       return `reprise dlq discard ${run} --reason ...`;
     case "skip":
+      return `reprise runs skip ${run} --reason ...`;
     case "discard":
+      return `reprise runs discard-event ${run} --reason ...`;
     case "rewind":
+      return `reprise runs rewind ${run} <savepoint> --reason ...`;
     case "raise":
-      return `client.run(id).operator.${verb}(...)`;
+      return `reprise runs raise ${run} <budget> <to> --reason ...`;
   }
 }

@@ -25,7 +25,7 @@ export const effectsProbe = command<[id: string], object>({
   changes: { noReason: "it asks the outside, and decides nothing" },
   run: async (cli, _, id) => {
     const found = await findEffect(cli, id);
-    const review = await reviewOf(found);
+    const review = await reviewOf(found, "probe");
     if (!cli.globals.dryRun) await found.run.operator.probe({ by: cli.by, review });
     return print(cli, found, "probe");
   },
@@ -61,7 +61,7 @@ export const effectsResolve = command<[id: string], ResolveFlags>({
   run: async (cli, flags, id) => {
     const resolution = await resolutionOf(cli, flags);
     const found = await findEffect(cli, id);
-    const review = await reviewOf(found);
+    const review = await reviewOf(found, "resolve");
     const { operationId } = found.effect;
     if (!cli.globals.dryRun) {
       if (!cli.globals.yes)

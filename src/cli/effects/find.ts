@@ -19,7 +19,10 @@ export interface Effect {
   readonly state: EffectState;
   /** What the unwind made of the action; `null`: nothing, or it is a compensation itself. */
   readonly undo: NonNullable<LedgerRow["undo"]>["state"] | null;
+  /** What the retry policy counts. */
   readonly attempt: number;
+  /** How often it was offered or sent, also where nobody knows what became of it. */
+  readonly send: number;
   readonly sentAt: number | null;
   /** How the last word on it is known. */
   readonly proof: Call["proof"];
@@ -50,8 +53,8 @@ export function effectsOf({ tenant, id: run }: RunHandle, rows: readonly LedgerR
   });
 }
 
-function partsOf({ effect, state, attempt, sentAt, proof, error }: Call) {
-  return { effect, state, attempt, sentAt, proof, error };
+function partsOf({ effect, state, attempt, send, sentAt, proof, error }: Call) {
+  return { effect, state, attempt, send, sentAt, proof, error };
 }
 
 export interface FoundEffect {
@@ -87,10 +90,15 @@ function readName(name: string): readonly [run: string, isIt: (effect: Effect) =
   return [`${tenant}/${run}`, (effect) => effect.operationId === name];
 }
 
-/** The open question of its run is about this effect. Throws REVIEW_GONE. */
-export async function reviewOf({ run, effect }: FoundEffect): Promise<number> {
+/** The open question of its run is about this effect, and takes the verb. Throws REVIEW_GONE, VERB_REFUSED. */
+export async function reviewOf({ run, effect }: FoundEffect, verb: "probe" | "resolve"): Promise<number> {
   const { review, status } = await run.get();
-  if (review !== null && review.seq === effect.seq && (review.side ?? "action") === effect.side) return review.n;
+  if (review !== null && review.seq === effect.seq && (review.side ?? "action") === effect.side) {
+    const { refusalOf } = await import("../../client/index.ts");
+    const refusal = refusalOf(run, review, verb);
+    if (refusal !== null) throw refusal;
+    return review.n;
+  }
   const why =
     review === null
       ? `run ${run.id} is not parked: it is ${status}`

@@ -5,9 +5,9 @@ import { ink, type Line } from "../base/ink.ts";
 import { type FilterFlags, filterOf, filterOptions, findRuns, limitOf } from "../base/select.ts";
 import type { Column } from "../base/table.ts";
 import { oneOf } from "../base/values.ts";
-import { agoText, runText, timeText } from "../base/words.ts";
+import { agoText, counted, runText, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
-import { reach } from "../runs/reach.ts";
+import { nameOf, reach } from "../runs/reach.ts";
 import { type Effect, effectsOf, findEffect } from "./find.ts";
 import { effectStates, stateInk } from "./words.ts";
 
@@ -44,7 +44,7 @@ export const effectsList = command<[], Flags>({
       items: state === undefined ? effects : effects.filter((effect) => effect.state === state),
       nextCursor: cursor,
       id: ({ operationId }) => operationId,
-      columns: columnsAt(Date.now(), tenant),
+      columns: columnsAt(Date.now(), await cli.usualTenant()),
       empty: "No effect fits. All of one run: reprise effects list --run <id>",
     });
     return exitCodes.ok;
@@ -76,7 +76,7 @@ function columnsAt(now: number, tenant: string): readonly Column<Effect>[] {
     { title: "undo", cell: ({ undo }) => undo ?? "-" },
     { title: "known by", cell: ({ proof }) => proof ?? "-" },
     { title: "sent", cell: ({ sentAt }) => (sentAt === null ? "-" : agoText(sentAt, now)) },
-    { title: "tries", cell: ({ attempt }) => String(attempt), align: "right" },
+    { title: "sends", cell: ({ send }) => String(send), align: "right" },
     { title: "operation id", cell: ({ operationId }) => operationId, wide: true },
     { title: "reference", cell: ({ reference }) => reference ?? "-", wide: true },
     { title: "sent at", cell: ({ sentAt }) => (sentAt === null ? "-" : timeText(sentAt)), wide: true },
@@ -99,10 +99,11 @@ export const effectsShow = command<[id: string], object>({
   ],
   kinds: ["Effect"],
   run: async (cli, _, id) => {
-    const { effect, row } = await findEffect(cli, id);
+    const { run, effect, row } = await findEffect(cli, id);
     const given = effect.side === "undo" && row.undo?.input !== undefined ? row.undo.input : row.input;
     const data = { ...effect, input: given, output: effect.side === "action" ? row.output : null };
-    cli.out.document("Effect", data, { id: effect.operationId, lines: () => linesOf(cli, data) });
+    const name = await nameOf(cli, run);
+    cli.out.document("Effect", data, { id: effect.operationId, lines: () => linesOf(cli, data, name) });
     return exitCodes.ok;
   },
 });
@@ -110,12 +111,13 @@ export const effectsShow = command<[id: string], object>({
 function linesOf(
   { out }: Cli,
   effect: Effect & { readonly input: unknown; readonly output: unknown },
+  run: string,
 ): readonly Line[] {
-  const { operationId, state, step, side, seq, attempt, proof, error, intent, reference, undo, sentAt } = effect;
+  const { operationId, state, step, side, seq, send, proof, error, intent, reference, undo, sentAt } = effect;
   const facts: readonly (readonly [string, string | null])[] = [
-    ["of", `${side === "undo" ? "the compensation of " : ""}${step} (row ${seq}) of run ${effect.run}`],
+    ["of", `${side === "undo" ? "the compensation of " : ""}${step} (row ${seq}) of run ${run}`],
     ["class", effect.effect],
-    ["sent", sentAt === null ? "never" : `${timeText(sentAt)}, attempt ${attempt}`],
+    ["sent", sentAt === null ? "never" : `${timeText(sentAt)}, ${counted(send, "time")} in all`],
     ["known by", proof],
     ["error", error === null ? null : out.text(`${error.kind}: ${error.message}`)],
     ["unwind", undo],

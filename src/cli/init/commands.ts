@@ -41,7 +41,8 @@ export const initCommand = command<[dir?: string], InitFlags>({
         .replaceAll(/[^a-z0-9-]+/g, "-")
         .replaceAll(/^-+|-+$/g, "") || "sagas";
     await write(cli, folder, await projectFiles({ name, template, reprise: flags.package ?? null }));
-    cli.out.note(`Now: ${dir === "." ? "" : `cd ${dir} && `}npm install && npm test && npm start`);
+    if (cli.globals.dryRun) cli.out.note("Nothing was written.");
+    else cli.out.note(`Now: ${dir === "." ? "" : `cd ${dir} && `}npm install && npm test && npm start`);
     return exitCodes.ok;
   },
 });
@@ -61,7 +62,11 @@ export const newSaga = command<[name: string], object>({
     const index = join(cwd, "sagas/index.ts");
     if (!existsSync(index)) throw new UsageError("there is no sagas/index.ts here: reprise init makes a project");
     await write(cli, cwd, sagaFiles(name));
-    if (!cli.globals.dryRun) await appendFile(index, exportLine(name));
+    if (cli.globals.dryRun) {
+      cli.out.note("Nothing was written.");
+      return exitCodes.ok;
+    }
+    await appendFile(index, exportLine(name));
     cli.out.note(`Now: npm test, and reprise diagram ${name}`);
     return exitCodes.ok;
   },

@@ -37,8 +37,8 @@ of it was dropped for want of room, is said on stderr. Workers go on trying; not
     cli.out.list("OwedNotification", {
       items: runs,
       id: ({ id }) => id,
-      columns: columnsFor(cli, await cli.tenant(), at),
-      empty: "Nothing is owed to any hook.",
+      columns: columnsFor(cli, await cli.usualTenant(), at),
+      empty: `Nothing is owed to ${flags.hook === undefined ? "any hook" : `a hook named ${flags.hook}`}.`,
     });
     for (const each of hooks) if (each.owed > 0 || each.lost > 0) cli.out.note(sumOf(each, at));
     return exitCodes.ok;

@@ -43,13 +43,13 @@ are deleted; the log of a run that is there has them all (runs history). Signals
     const since = flags.since === undefined ? {} : { since: timeOf(flags.since, "--since", Date.now()) };
     const client = await cli.client();
     const { acts, cursor } = await client.audit({ limit, ...since, ...namedBy(cli, flags) });
-    const usual = await cli.tenant();
+    const usual = await cli.usualTenant();
     cli.out.list("AuditEntry", {
       items: acts,
       nextCursor: cursor,
       id: ({ id }) => id,
       columns: columnsFor(cli, usual),
-      empty: "Nobody has done anything that is on record. What a run has been through: reprise runs history <id>",
+      empty: "No act on record fits. What a run has been through: reprise runs history <id>",
     });
     return exitCodes.ok;
   },

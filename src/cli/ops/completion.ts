@@ -23,7 +23,7 @@ export function completionOf(all: () => readonly AnyCommand[]): AnyCommand {
     run: async (cli, _, given) => {
       const shell = oneOf(given, "the shell", ["bash", "zsh", "fish"]);
       const tree = treeOf([...all(), ...olderCommands]);
-      const script = shell === "fish" ? fishScript(tree) : bashScript(tree, shell);
+      const script = shell === "fish" ? fishScript(tree) : bashScript(tree, shell, valuedIn(all()));
       cli.out.document("Completion", { shell, script: script.join("\n") }, { lines: () => script });
       return exitCodes.ok;
     },
@@ -31,7 +31,7 @@ export function completionOf(all: () => readonly AnyCommand[]): AnyCommand {
 }
 
 /** Those that have not the common shape. */
-const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }, { name: "health" }];
+const olderCommands: readonly Pick<AnyCommand, "name" | "options">[] = [{ name: "demo" }];
 
 function treeOf(all: readonly Pick<AnyCommand, "name" | "options">[]): Tree {
   const tree = new Map<string, readonly string[]>();
@@ -53,12 +53,21 @@ function longOf(flags: string): readonly string[] {
 
 const globalWords = globalOptions.flatMap(([flags]) => longOf(flags)).join(" ");
 
-function bashScript(tree: Tree, shell: "bash" | "zsh"): readonly string[] {
+/** Flags that a value follows: it is no command, whatever it is called. */
+function valuedIn(all: readonly Pick<AnyCommand, "options">[]): readonly string[] {
+  const flags = [...globalOptions, ...all.flatMap(({ options = [] }) => options)].map(([text]) => text);
+  const valued = flags.filter((text) => text.includes("<"));
+  return [...new Set(valued.flatMap((text) => text.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? []))];
+}
+
+function bashScript(tree: Tree, shell: "bash" | "zsh", valued: readonly string[]): readonly string[] {
   return [
     ...(shell === "zsh" ? ["autoload -Uz bashcompinit && bashcompinit"] : []),
     "_reprise() {",
-    `  local word="\${COMP_WORDS[COMP_CWORD]}" path="" next i`,
+    `  local word="\${COMP_WORDS[COMP_CWORD]}" path="" next i valued=" ${valued.join(" ")} "`,
     "  for ((i = 1; i < COMP_CWORD; i++)); do",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell's
+    '    if [[ "$valued" == *" ${COMP_WORDS[i]} "* ]]; then ((i++)); continue; fi',
     `    next="\${path:+$path }\${COMP_WORDS[i]}"`,
     '    case "$next" in',
     `      ${[...tree.keys()]
@@ -68,6 +77,9 @@ function bashScript(tree: Tree, shell: "bash" | "zsh"): readonly string[] {
     "    esac",
     "  done",
     '  local words=""',
+    // What follows such a flag is the user's: a file, if the shell knows one.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell's
+    '  if [[ "$valued" == *" ${COMP_WORDS[COMP_CWORD - 1]} "* ]]; then COMPREPLY=(); return; fi',
     '  case "$path" in',
     ...[...tree].map(([key, words]) => `    "${key}") words="${words.join(" ")}" ;;`),
     "  esac",

@@ -67,7 +67,7 @@ function summary({ node, servers, shards, keys, fleet }: Installation, findings:
   const looked = `${counted(keys.looked, "key")} looked at${keys.isWhole ? "" : " (there are more: --max-keys)"}`;
   const workers = fleet === null ? "workers were not looked at" : counted(fleet.workers.length, "worker");
   const redis = servers.map(({ address, version, medianMs, skewMs }) => {
-    return `Redis ${version} at ${address}: PING ${medianMs} ms, its clock ${skewMs} ms ahead`;
+    return `Redis ${version} at ${address}: PING ${medianMs} ms, its clock ${Math.abs(skewMs)} ms ${skewMs < 0 ? "behind" : "ahead"}`;
   });
   return [
     ...(findings.length === 0

@@ -120,7 +120,7 @@ async function olderVersions(
 async function confirm(cli: Cli, fit: number, planned: readonly RunMigration[], expect: string | undefined) {
   if (expect !== undefined && expect !== String(fit))
     throw new UsageError(`--expect ${expect}, but ${counted(fit, "run")} would move: nothing was done`);
-  cli.out.noteTable(planned.slice(0, countedFrom), columnsFor(await cli.tenant()));
+  cli.out.noteTable(planned.slice(0, countedFrom), columnsFor(await cli.usualTenant()));
   if (planned.length > countedFrom) cli.out.warn(`and ${planned.length - countedFrom} more`);
   const question = `Move ${counted(fit, "run")}?`;
   if (fit > countedFrom) {

@@ -117,8 +117,9 @@ export const schedulesRunNow = command<[id: string], RunNowFlags>({
       ...(requestId === undefined ? {} : { requestId }),
     });
     const data = { schedule: id, tenant: run.tenant, run: run.id };
-    cli.out.document("ScheduledRun", data, { id: run.id, lines: () => [`Started ${nameOf(cli, run)}.`] });
-    cli.out.note(`Follow it: reprise runs watch ${nameOf(cli, run)}`);
+    const name = await nameOf(cli, run);
+    cli.out.document("ScheduledRun", data, { id: run.id, lines: () => [`Started ${name}.`] });
+    cli.out.note(`Follow it: reprise runs watch ${name}`);
     return exitCodes.ok;
   },
 });

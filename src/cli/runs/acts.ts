@@ -1,9 +1,10 @@
 /** `reprise runs cancel`, `pause`, `resume`: what may be asked of many runs at once. */
 import type { RunHandle } from "../../client/index.ts";
-import { type Act, actOnRuns, type SelectFlags, selectOptions, selectRuns } from "../base/bulk.ts";
+import { hasEnded, type Verb } from "../../core/index.ts";
+import { type Act, actOnRuns, type Item, type SelectFlags, selectOptions, selectRuns } from "../base/bulk.ts";
 import { type AnyCommand, command } from "../base/command.ts";
 
-interface Wish extends Act {
+interface Wish extends Omit<Act, "refusal"> {
   readonly summary: string;
   readonly details: string;
 }
@@ -23,8 +24,29 @@ function actCommand({ summary, details, ...act }: Wish): AnyCommand {
     ],
     kinds: ["ActList", "Act"],
     changes: {},
-    run: async (cli, flags, ids) => await actOnRuns(cli, await selectRuns(cli, ids, flags), act, flags),
+    run: async (cli, flags, ids) => {
+      const refusal = await (verb === "cancel" ? overRefusal() : endedRefusal());
+      return await actOnRuns(cli, await selectRuns(cli, ids, flags), { ...act, refusal }, flags);
+    },
   });
+}
+
+/** Nothing is asked of a run that has ended. */
+async function endedRefusal(): Promise<Act["refusal"]> {
+  const { ended } = await import("../../client/index.ts");
+  return (item: Item) => (hasEnded(item.status) ? ended(item, item.status) : null);
+}
+
+/** A run that was cancelled may be cancelled again: it is said whose cancel counts. */
+export async function overRefusal(): Promise<Act["refusal"]> {
+  const refusal = await endedRefusal();
+  return (item: Item) => (item.status === "cancelled" ? null : refusal(item));
+}
+
+/** A verb is asked of a run whose review takes it. */
+export async function verbRefusal(verb: Verb): Promise<Act["refusal"]> {
+  const { refusalOf } = await import("../../client/index.ts");
+  return (item: Item) => refusalOf(item, item.review, verb);
 }
 
 /** What has come of it so far: a request is recorded, and its run's worker does the rest. */

@@ -3,12 +3,21 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { command } from "../base/command.ts";
 import { escaped } from "../base/out.ts";
-import { exitCodes } from "../exit.ts";
+import { exitCodes, UsageError } from "../exit.ts";
 import { reach } from "./reach.ts";
 
 interface Flags {
   readonly to?: string;
   readonly mask?: readonly string[];
+}
+
+/** Throws UsageError where it cannot be written there. */
+async function written(file: string, text: string, to: string): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+  } catch (error) {
+    throw new UsageError(`--to ${to}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 export const runsBundle = command<[id: string], Flags>({
@@ -38,7 +47,7 @@ export const runsBundle = command<[id: string], Flags>({
       return exitCodes.ok;
     }
     const file = resolve(cli.io.cwd, to);
-    if (!cli.globals.dryRun) await writeFile(file, text, { mode: 0o600 });
+    if (!cli.globals.dryRun) await written(file, text, to);
     const { masked, missing } = bundle;
     const data = { tenant: run.tenant, run: run.id, file, bytes: Buffer.byteLength(text), masked, missing };
     const line = `${cli.globals.dryRun ? "would be written" : "written"} to ${file}, ${data.bytes} bytes, ${masked.length} values masked`;

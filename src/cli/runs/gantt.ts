@@ -204,7 +204,10 @@ const endWords: Readonly<Record<SpanEnd, string>> = {
   went_on: "–",
 };
 
-function summaryOf({ spans }: TimelineRow, { to }: Timeline): readonly (string | Ink)[] {
+function summaryOf(row: TimelineRow, { to, stretches }: Timeline): readonly (string | Ink)[] {
+  // Of a parked run nothing is being found out any more: how its call ended is what is known.
+  const isParked = stretches.at(-1)?.status === "needs_review";
+  const spans = isParked ? row.spans.filter(({ kind, end }) => kind !== "between" || end !== null) : row.spans;
   const calls = spans.filter(({ kind }) => kind === "call").length;
   const first = spans[0];
   const last = spans.findLast(({ end }) => end !== "went_on") ?? spans.at(-1);

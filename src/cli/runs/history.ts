@@ -4,7 +4,7 @@ import type { LogEntry } from "../../core/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
-import { clockText, timeText } from "../base/words.ts";
+import { momentText } from "../base/words.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
 import { entryText } from "./entry-text.ts";
 import { reach } from "./reach.ts";
@@ -31,13 +31,12 @@ export const runsHistory = command<[id: string], { readonly diff?: string }>({
       id: ({ revision }) => String(revision),
       columns: [
         { title: "rev", cell: ({ revision }) => String(revision), align: "right" },
-        { title: "time", cell: ({ at }) => clockText(at) },
-        { title: "date", cell: ({ at }) => timeText(at), wide: true },
+        { title: "time", cell: ({ at }) => momentText(at) },
         { title: "status", cell: ({ from, to }) => (from === null || from === to ? to : `${from} → ${to}`) },
-        { title: "what", cell: (entry) => entryText(entry, rows, cli.out) },
         { title: "by", cell: ({ actor }) => actor },
         { title: "fence", cell: ({ fence }) => String(fence), wide: true, align: "right" },
         { title: "digest", cell: ({ digest }) => digest, wide: true },
+        { title: "what", cell: (entry) => entryText(entry, rows, cli.out) },
       ],
       empty: "",
     });
@@ -61,7 +60,7 @@ function differenceLines(
 ): readonly Line[] {
   const shown = (value: unknown) => (value === undefined ? "(nothing)" : out.value(value));
   return [
-    ink("bold", `revision ${from.revision} (${clockText(from.at)}) → ${to.revision} (${clockText(to.at)})`),
+    ink("bold", `revision ${from.revision} (${momentText(from.at)}) → ${to.revision} (${momentText(to.at)})`),
     ...(problem === null ? [] : [ink("red", `✗ the log does not lead there: ${problem}`)]),
     ...changes.flatMap(({ path, before, after }): readonly Line[] => [
       `  ${path === "" ? "(all)" : path}`,

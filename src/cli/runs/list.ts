@@ -11,7 +11,7 @@ import {
   pageOptions,
 } from "../base/select.ts";
 import type { Column } from "../base/table.ts";
-import { agoText, lengthText, statusInk, timeText } from "../base/words.ts";
+import { agoText, lengthText, runText, statusInk, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
 
 interface Flags extends FilterFlags {
@@ -34,14 +34,14 @@ export const runsList = command<[], Flags>({
   kinds: ["RunList", "Run", "Cursor"],
   run: async (cli, flags) => {
     const now = Date.now();
-    const { tenant } = await cli.place();
+    const [{ tenant }, usual] = [await cli.place(), await cli.usualTenant()];
     const wanted = { filter: filterOf(flags, now), tenant, limit: limitOf(flags.limit), cursor: flags.cursor };
     const { runs, unreadable, cursor } = await findRuns(cli, wanted);
     cli.out.list("Run", {
       items: runs,
       nextCursor: cursor,
-      id: ({ id }) => id,
-      columns: columnsAt(now),
+      id: (run) => runText(run, usual),
+      columns: columnsAt(now, usual),
       empty: `No run of tenant ${tenant} fits. Start one: reprise runs start <saga> -i '{ ... }'`,
     });
     if (unreadable > 0) cli.out.warn(ink("red", `${unreadable} more cannot be read: reprise dlq list`));
@@ -49,10 +49,10 @@ export const runsList = command<[], Flags>({
   },
 });
 
-export function columnsAt(now: number): readonly Column<FoundRun>[] {
+function columnsAt(now: number, usual: string): readonly Column<FoundRun>[] {
   return [
     { title: "status", cell: ({ status }) => statusInk(status) },
-    { title: "run", cell: ({ id }) => ink("bold", id) },
+    { title: "run", cell: (run) => ink("bold", runText(run, usual)) },
     { title: "saga", cell: ({ saga, version }) => `${saga}@${version}` },
     { title: "waits for", cell: ({ waitingFor, review }) => review?.reason ?? waitingFor ?? "-" },
     { title: "rollback", cell: ({ rollback }) => (rollback === "none" ? "-" : rollback) },

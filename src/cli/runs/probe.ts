@@ -1,6 +1,7 @@
 /** `reprise runs probe`: has the other side asked what became of the call that a run is parked for. */
 import { actOnRuns, selectRuns } from "../base/bulk.ts";
 import { command } from "../base/command.ts";
+import { verbRefusal } from "./acts.ts";
 
 export const runsProbe = command<[id: string], object>({
   name: "runs probe",
@@ -22,6 +23,7 @@ export const runsProbe = command<[id: string], object>({
         verb: "probe",
         needsNoReason: true,
         question: () => "",
+        refusal: await verbRefusal("probe"),
         perform: async (run, { by }) => {
           await run.operator.probe({ by });
           return "it is asked; the answer will stand in its log";

@@ -35,13 +35,14 @@ export async function leavingIt<Value>(cli: Cli, run: RunHandle, promise: Promis
     return await cli.unlessInterrupted(promise);
   } catch (error) {
     if (error instanceof Interrupted)
-      cli.out.warn(`The run goes on. Look at it again: reprise runs watch ${nameOf(cli, run)}`);
+      cli.out.warn(`The run goes on. Look at it again: reprise runs watch ${await nameOf(cli, run)}`);
     throw error;
   }
 }
 
-export function nameOf(cli: Cli, run: { readonly tenant: string; readonly id: string }): string {
-  return runText(run, cli.globals.tenant ?? "default");
+/** As a command line takes it that names no tenant. */
+export async function nameOf(cli: Cli, run: { readonly tenant: string; readonly id: string }): Promise<string> {
+  return runText(run, await cli.usualTenant());
 }
 
 export function exitOf({ status }: Pick<RunView, "status">): ExitCode {

@@ -1,6 +1,6 @@
 /** `reprise runs show`: the three answers first, then what there is to know of the run. */
 import type { RunView } from "../../client/index.ts";
-import type { CallVerdict, Explanation, Verdict } from "../../core/index.ts";
+import { type CallVerdict, type Explanation, hasEnded, type Verdict } from "../../core/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { type Ink, ink, type Line, type Style } from "../base/ink.ts";
@@ -25,7 +25,7 @@ export const runsShow = command<[id: string], object>({
     const [view, told] = [await run.get(), await run.explain()];
     const data = { ...view, ...answersOf(told), calls: told.verdict.calls };
     cli.out.document("Run", data, { id: view.id, lines: () => linesOf(cli, view, told) });
-    const next = nextFor(nameOf(cli, run), view);
+    const next = nextFor(await nameOf(cli, run), view);
     if (next !== null) cli.out.note(`Next: ${next}`);
     return exitCodes.ok;
   },
@@ -73,7 +73,9 @@ export function answerLines({ out }: Cli, told: Explanation): readonly Line[] {
     ],
     [
       ink("bold", "Safe now           "),
-      ink(verdictStyles[verdict.verdict], `${verdictWords[verdict.verdict]} (${verdict.verdict})`),
+      hasEnded(stoppedAt.status)
+        ? ink("dim", "– nothing goes on")
+        : ink(verdictStyles[verdict.verdict], `${verdictWords[verdict.verdict]} (${verdict.verdict})`),
     ],
     ...verdict.reasons.map((reason): Line => `                   ${out.text(reason)}`),
   ];
@@ -95,7 +97,7 @@ function stoppedText(
 function reasonOf({ where, stoppedAt }: Explanation): string {
   if (stoppedAt.review === null && stoppedAt.status !== "failed" && stoppedAt.status !== "cancelled") return "";
   const [, why] = /(?:parked for a person: |ended \w+ )(.*)$/s.exec(where.text) ?? [];
-  return why === undefined ? "" : `: ${why}`;
+  return why === undefined ? "" : `: ${why.replace(/^\((.*)\)(?=,|$)/s, "$1")}`;
 }
 
 function knownInk(known: NonNullable<Explanation["lastAct"]>["known"]): Ink {

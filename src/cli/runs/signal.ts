@@ -1,13 +1,27 @@
 /** `reprise runs signal`: sends an event to a run. */
+import type { RunView } from "../../client/index.ts";
 import type { Json } from "../../saga/index.ts";
+import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { jsonOf } from "../base/values.ts";
 import { exitCodes } from "../exit.ts";
+import { findDeclared } from "../sagas/find.ts";
 import { reach } from "./reach.ts";
 
 interface Flags {
   readonly input?: string;
   readonly id?: string;
+}
+
+/** As sending it would refuse it. Throws RUN_ENDED, SAGA_UNKNOWN, EVENT_UNKNOWN, EVENT_INVALID. */
+async function checkEvent(cli: Cli, view: RunView, event: string, payload: Json): Promise<void> {
+  const [{ checkedPayload, ended }, { hasEnded }] = await Promise.all([
+    import("../../client/index.ts"),
+    import("../../core/index.ts"),
+  ]);
+  const saga = await findDeclared(cli, `${view.saga}@${view.version}`);
+  checkedPayload(saga, event, payload, Number.POSITIVE_INFINITY);
+  if (hasEnded(view.status)) throw ended(view, view.status);
 }
 
 export const runsSignal = command<[run: string, event: string], Flags>({
@@ -42,6 +56,7 @@ export const runsSignal = command<[run: string, event: string], Flags>({
       });
     const answer = dryRun ? "would" : await send();
     const view = await run.get();
+    if (dryRun) await checkEvent(cli, view, event, payload);
     const data = { tenant: run.tenant, run: run.id, event, answer, status: view.status };
     const line = `${event} ${dryRun ? "would be sent" : answer}; run ${run.id} is ${view.status}`;
     cli.out.document("Signal", data, { id: run.id, lines: () => [line] });

@@ -9,7 +9,7 @@ export const runsTimeline = command<[id: string], object>({
   name: "runs timeline",
   summary: "Attempts, waits, crashes and hand-overs of a run, drawn on one axis of time",
   details:
-    "As wide as the terminal (100 columns where there is none). Long waits in which nothing was under way are drawn short, as ⋯.",
+    "As wide as the terminal (where there is none as COLUMNS says, or 100 columns). Long waits in which nothing was under way are drawn short, as ⋯.",
   args: [["<id>", "of the run"]],
   examples: [
     "reprise runs timeline order-o-1",

@@ -1,26 +1,34 @@
 /** `reprise runs skip`, `raise`, `rewind`, `discard-event`: verbs that a review takes and no other command says. One run at a time. */
 import type { RunHandle, VerbOptions } from "../../client/index.ts";
+import type { Verb } from "../../core/index.ts";
 import { actOnRuns, selectRuns } from "../base/bulk.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { wholeOf } from "../base/values.ts";
 import { type ExitCode, UsageError } from "../exit.ts";
+import { verbRefusal } from "./acts.ts";
 import { reach } from "./reach.ts";
 
 /** Only the review that is open now, in the revision it has, is answered: somebody else may be quicker. */
 async function onReview(
   cli: Cli,
   id: string,
-  verb: string,
+  verb: Verb,
   say: (run: RunHandle, options: VerbOptions & { readonly reason: string }) => Promise<void>,
 ): Promise<ExitCode> {
   const selection = await selectRuns(cli, [id], {});
   const revision = selection.items[0]?.revision;
+  const refusal = await verbRefusal(verb);
   const perform: Parameters<typeof actOnRuns>[2]["perform"] = async (run, { by, reason }) => {
     await say(run, { by, reason, ...(revision === undefined ? {} : { revision }) });
     return "it is recorded; the run's worker does it";
   };
-  return await actOnRuns(cli, selection, { verb, question: () => "", perform }, {});
+  return await actOnRuns(cli, selection, { verb: commandOf(verb), question: () => "", refusal, perform }, {});
+}
+
+/** What it is called on a command line. */
+function commandOf(verb: Verb): string {
+  return verb === "discard" ? "discard-event" : verb;
 }
 
 const idArg = ["<id>", "of the run, or <tenant>/<id>"] as const;
@@ -55,7 +63,7 @@ export const runsDiscardEvent = command<[id: string], object>({
   ],
   kinds,
   changes: {},
-  run: (cli, _, id) => onReview(cli, id, "discard-event", (run, options) => run.operator.discard(options)),
+  run: (cli, _, id) => onReview(cli, id, "discard", (run, options) => run.operator.discard(options)),
 });
 
 export const runsRaise = command<[id: string, budget: string, to: string], object>({

@@ -3,7 +3,7 @@ import type { RunView } from "../../client/index.ts";
 import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
-import { clockText, statusInk } from "../base/words.ts";
+import { momentText, statusInk } from "../base/words.ts";
 import { exitCodes, UsageError } from "../exit.ts";
 import { exitOf, leavingIt, nameOf, reach } from "./reach.ts";
 
@@ -28,7 +28,7 @@ export const runsWatch = command<[id: string], object>({
     for (;;) {
       const next = await leavingIt(cli, run, before(changes.next(), until));
       if (next === "late") {
-        cli.out.warn(`It is ${last?.status ?? "there"} and goes on: reprise runs watch ${nameOf(cli, run)}`);
+        cli.out.warn(lateText(last, await nameOf(cli, run)));
         return exitCodes.timeout;
       }
       if (next.done === true) break;
@@ -41,6 +41,12 @@ export const runsWatch = command<[id: string], object>({
   },
 });
 
+/** Who waits no longer is told how it stands: what is parked does not go on by itself. */
+function lateText(last: RunView | null, name: string): string {
+  if (last?.status === "needs_review") return `It is parked, and waits for a person: reprise dlq show ${name}`;
+  return `It has not ended${last === null ? "" : `: it is ${last.status}`}. Look at it again: reprise runs watch ${name}`;
+}
+
 async function before<Value>(promise: Promise<Value>, until: AbortSignal | null): Promise<Value | "late"> {
   if (until === null) return await promise;
   if (until.aborted) return "late";
@@ -51,7 +57,7 @@ async function before<Value>(promise: Promise<Value>, until: AbortSignal | null)
 function print({ out }: Cli, view: RunView): void {
   const { status, state, waitingFor, review, revision, endedAt } = view;
   const line: Line = [
-    ink("dim", `${clockText(endedAt ?? Date.now())} `),
+    ink("dim", `${momentText(endedAt ?? Date.now())} `),
     statusInk(status),
     `  ${state === null ? "" : out.value(state)}`,
     waitingFor === null ? "" : `  waits for ${waitingFor}`,

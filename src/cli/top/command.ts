@@ -38,12 +38,9 @@ ends it. Without a terminal, with --once or --json it is shown once.`,
       return exitCodes.ok;
     }
     await live(cli, everyMs, look, (seen) => {
-      const { columns, rows } = cli.io.stdout;
-      // The last line stays free: the cursor stands there.
-      return frameOf(seen, namespace, {
-        columns: columns ?? cli.out.width,
-        rows: rows === undefined ? null : rows - 1,
-      });
+      // A terminal without a size says 0. The last line stays free: the cursor stands there.
+      const rows = cli.io.stdout.rows || null;
+      return frameOf(seen, namespace, { columns: cli.out.width, rows: rows === null ? null : rows - 1 });
     });
     return exitCodes.ok;
   },

@@ -19,6 +19,7 @@ export const workersDrain = command<[string], object>({
     const seen = (await client.workers()).workers.find(({ id }) => id === worker);
     const name = seen?.heartbeat?.name ?? worker;
     if (cli.globals.dryRun) {
+      if (seen === undefined) throw (await import("../../client/index.ts")).workerNotFound(worker);
       const data = { worker, name, state: seen?.state ?? null, drain: seen?.drain ?? null, dryRun: true };
       cli.out.document("Drain", data, { id: worker, lines: () => [`${name} would be asked to drain.`] });
       return exitCodes.ok;

@@ -104,10 +104,17 @@ async function optionsOf({
   return {
     name,
     allowForgetfulStore,
-    pools: pools?.split(",").filter((pool) => pool !== ""),
+    pools: pools === undefined ? undefined : poolsIn(pools),
     ...(queues === undefined ? {} : { queues: queuesIn(queues) }),
     concurrency: concurrency === undefined ? undefined : wholeOf(concurrency, "--concurrency", 1, 10_000),
   };
+}
+
+/** A worker of no pool would drive nothing. */
+function poolsIn(text: string): readonly string[] {
+  const pools = text.split(",").filter((pool) => pool !== "");
+  if (pools.length > 0) return pools;
+  throw new UsageError(`--pools ${JSON.stringify(text)} names none: write a,b`);
 }
 
 /** The flag, else the environment (`undefined`), else the usual one. */

@@ -84,6 +84,23 @@ test("while it drains it goes on saying so", async () => {
   expect(await top.store.ledger(late)).toEqual([]);
 });
 
+test("who never came in says no goodbye", async () => {
+  const goodbyes: string[] = [];
+  const closed = wrapped((store) => ({
+    open: async () => {
+      throw new RepriseError("STORE_UNAVAILABLE", "away");
+    },
+    goodbye: async (owner) => {
+      goodbyes.push(owner);
+      await store.goodbye(owner);
+    },
+  }));
+  const worker = topWith(closed).top.worker({ vitals });
+  await expect(worker.start()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await worker.stop();
+  expect([worker.health().state, goodbyes]).toEqual(["stopped", []]);
+});
+
 test("a store that is away is told as such, and no heartbeat follows a goodbye", async () => {
   let isAway = false;
   const beats: Heartbeat[] = [];
