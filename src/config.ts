@@ -346,7 +346,7 @@ const processVariables = {
     about: "http(s) URL that a supervisor tells its alerts",
     schema: z
       .string()
-      .regex(/^$|^https?:\/\/./, "is no http(s) URL")
+      .refine((url) => url === "" || isHookUrl(url), "is no http(s) URL without a password in it")
       .transform((url) => (url === "" ? null : url)),
     standard: "",
   },
@@ -381,6 +381,13 @@ const processVariables = {
     standard: "",
   },
 } as const satisfies Readonly<Record<Exclude<keyof Config, "settings">, Variable>>;
+
+/** Can something be sent there? `fetch` takes no URL that names a user: what would stand there is better said by a signature. */
+export function isHookUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === "" && password === "";
+}
 
 /** Every variable, for documentation. */
 export const variables: readonly Pick<Variable, "name" | "about" | "standard">[] = [

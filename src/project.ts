@@ -3,7 +3,7 @@
  * Owns the shape of that file and what is wrong with one. A flag wins over the environment, the environment over the file.
  */
 import { z } from "zod";
-import { defaultSettings, type NotifyOptions, type Settings } from "./config.ts";
+import { defaultSettings, isHookUrl, type NotifyOptions, type Settings } from "./config.ts";
 import { RepriseError } from "./errors.ts";
 import { isSaga, type Saga } from "./saga/index.ts";
 
@@ -62,6 +62,7 @@ const hook = z.strictObject({
   url: z
     .string()
     .regex(/^https?:\/\/./, "it is no http(s) URL")
+    .refine((url) => isHookUrl(url), "it is no URL, or there is a password in it")
     .optional()
     .describe("Without one nothing is sent: what is to be told waits for client.notifications.read"),
   secret: z.string().min(1).optional().describe("Signs what is sent; without one nothing is signed"),

@@ -44,10 +44,18 @@ function rule({ name, severity, expr, since, summary, description }: Alert): Rul
 }
 
 // What is read from Redis is the same whoever says so: the largest is taken, not the sum.
-const shared = (metric: string, when = ""): string => `max by (reprise_ns) (${metric}${when})`;
+const shared = (metric: string): string => `max by (reprise_ns) (${metric})`;
 
-const halted = (by = "", when = "") =>
-  `sum by (reprise_ns, saga, step) (${by}(${of.compensations}{state="halted"}${when}))`;
+/**
+ * How much a counter of each process has grown: `increase` does not see the first value of a series, and one that is told at its first
+ * scrape of what has happened before is new, whatever others have said.
+ */
+const grown = (counter: string, window: string): string =>
+  `(${counter} unless ${counter} offset ${window}) or increase(${counter}[${window}])`;
+
+/** How far a shared gauge is above its lowest. What nobody has said before is not nought: nothing is known to have grown. */
+const risen = (metric: string, by: string, window: string): string =>
+  `max by (${by}) (${metric}) - min by (${by}) (min_over_time(${metric}[${window}]))`;
 
 const outcomes: readonly Alert[] = [
   {
@@ -61,17 +69,15 @@ const outcomes: readonly Alert[] = [
   {
     name: "RepriseParkedRunsGrowing",
     severity: "ticket",
-    // Where nobody has said anything half an hour ago there is no series, which is not the same as nought.
-    expr: `${shared(of.parked)} - (${shared(of.parked, " offset 30m")} or ${shared(of.parked)} * 0) > 5`,
+    expr: `${risen(of.parked, "reprise_ns", "30m")} > 5`,
     since: "5m",
     summary: "More and more runs are parked for a person",
-    description: "{{ $value }} more runs than half an hour ago wait for a person.",
+    description: "{{ $value }} more runs than at the lowest of the last half hour wait for a person.",
   },
   {
     name: "RepriseUnwindHalted",
     severity: "ticket",
-    // The first time makes the series, and what begins has not increased.
-    expr: `${halted("increase", "[15m]")} > 0 or (${halted()} > 0 unless ${halted("", " offset 15m")})`,
+    expr: `sum by (reprise_ns, saga, step) (${grown(`${of.compensations}{state="halted"}`, "15m")}) > 0`,
     summary: "{{ $labels.saga }}: {{ $labels.step }} could not be undone",
     description: "A run stands in the middle of being undone, and a person is asked.",
   },
@@ -84,13 +90,11 @@ const outcomes: readonly Alert[] = [
   },
 ];
 
-const ofHooks = (metric: string) => `max by (reprise_ns, hook) (${metric})`;
-
 const notifications: readonly Alert[] = [
   {
     name: "RepriseNotificationsFailing",
     severity: "ticket",
-    expr: `${ofHooks(of.noticesFailing)} > 0`,
+    expr: `max by (reprise_ns, hook) (${of.noticesFailing}) > 0`,
     since: "10m",
     summary: "The hook {{ $labels.hook }} does not take what it is told",
     description: "The next notification of {{ $value }} runs is sent again and again; those behind it wait.",
@@ -98,7 +102,7 @@ const notifications: readonly Alert[] = [
   {
     name: "RepriseNotificationsLost",
     severity: "page",
-    expr: `${ofHooks(of.noticesLost)} - (${ofHooks(`${of.noticesLost} offset 15m`)} or ${ofHooks(of.noticesLost)} * 0) > 0`,
+    expr: `${risen(of.noticesLost, "reprise_ns, hook", "15m")} > 0`,
     summary: "Notifications for the hook {{ $labels.hook }} are dropped",
     description: "More than 100,000 are owed to it in one shard: {{ $value }} were dropped in a quarter of an hour.",
   },
@@ -157,7 +161,7 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseRecoverySlow",
     severity: "ticket",
-    expr: `histogram_quantile(0.99, sum by (reprise_ns, le) (rate(${of.recovery}_bucket[30m]))) > 30`,
+    expr: `histogram_quantile(0.99, sum by (reprise_ns, le) (${grown(`${of.recovery}_bucket`, "30m")})) > 30`,
     since: "5m",
     summary: "Runs of dead workers go on late",
     description:
@@ -166,10 +170,10 @@ const workers: readonly Alert[] = [
   {
     name: "RepriseEventLoopBlocked",
     severity: "ticket",
-    expr: `max by (reprise_ns, instance) (${of.eventLoopLag}{quantile="0.99"}) > 0.5`,
+    expr: `max by (reprise_ns, instance) (${of.eventLoopLag}{quantile="1"}) > 0.5`,
     since: "5m",
     summary: "{{ $labels.instance }} stands still again and again",
-    description: "Its event loop is late by {{ $value | humanizeDuration }} (p99): leases are lost at 8 s.",
+    description: "Its event loop was held up for {{ $value | humanizeDuration }} at a time: leases are lost at 8 s.",
   },
 ];
 

@@ -37,6 +37,8 @@ interface Context extends Pick<EngineContext, "clock" | "ids" | "facts" | "names
 /** What was taken of one shard. */
 interface Held {
   runs: readonly OwedRun[];
+  /** What became of runs since it was asked last: an answer that is under way knows nothing of it. */
+  news: Map<string, OwedRun | null>;
   /** Of the monotonic clock: it is ours until then, and not worth asking for before. */
   until: number;
   askAt: number;
@@ -60,7 +62,12 @@ export class Courier {
     this.#context = context;
     this.#hook = hook;
     this.#tell = tell;
-    this.#shards = Array.from({ length: context.store.shards }, () => ({ runs: [], until: 0, askAt: 0 }));
+    this.#shards = Array.from({ length: context.store.shards }, () => ({
+      runs: [],
+      news: new Map(),
+      until: 0,
+      askAt: 0,
+    }));
   }
 
   start(): void {
@@ -126,13 +133,16 @@ export class Courier {
     const { store, clock, owner } = this.#context;
     const askedAt = clock.monotonicMs();
     const { leaseMs, limit, most } = bounds;
+    held.news = new Map();
     const taken = await store.takeNotices({ shard, hook: this.#hook.name, owner, leaseMs, limit, most });
     if (taken.answer === "HELD") {
       Object.assign(held, { runs: [], until: 0, askAt: askedAt + leaseMs / 2 });
       return;
     }
     this.#aheadMs = taken.now - askedAt;
-    Object.assign(held, { runs: taken.runs, until: askedAt + leaseMs - bounds.marginMs, askAt: 0 });
+    const newer = [...held.news.values()].flatMap((owed) => owed ?? []);
+    const runs = [...taken.runs.filter(({ run }) => !held.news.has(run)), ...newer];
+    Object.assign(held, { runs, until: askedAt + leaseMs - bounds.marginMs, askAt: 0 });
     this.#tellLost(taken);
   }
 
@@ -174,7 +184,7 @@ export class Courier {
     this.#sendNext();
   }
 
-  /** What was told is not told again from here, whatever becomes of the write. */
+  /** What was told is not told again from here, unless the write fails: then it is still owed, and taken again. */
   async #record(shard: number, owed: OwedRun, fate: NoticeFate, why: string): Promise<void> {
     const { store } = this.#context;
     const { run, text } = owed;
@@ -194,6 +204,7 @@ export class Courier {
 
   #replace(shard: number, { run }: OwedRun, by: OwedRun | null): void {
     const held = this.#shards[shard] as Held; // one of them
+    held.news.set(run, by);
     const others = held.runs.filter((each) => each.run !== run);
     held.runs = by === null ? others : [...others, by];
   }

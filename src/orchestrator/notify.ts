@@ -1,5 +1,5 @@
 /** Who is told when runs end, park or wait, and how. */
-import type { NotifyOptions } from "../config.ts";
+import { isHookUrl, type NotifyOptions } from "../config.ts";
 import { idPattern, type NoticeFate, type NoticeHook, noticeKinds } from "../core/index.ts";
 import type { TellHook } from "../engine/index.ts";
 import { RepriseError } from "../errors.ts";
@@ -9,7 +9,7 @@ import { post } from "../webhook/index.ts";
 export function hooksOf(notify: Readonly<Record<string, NotifyOptions>>): readonly NoticeHook[] {
   const problems = Object.entries(notify).flatMap(([name, { url }]) => {
     if (!idPattern.test(name)) return [`notify.${name}: a name is 1 to 64 characters of A-Z a-z 0-9 _ . -`];
-    return url === undefined || /^https?:\/\/./.test(url) ? [] : [`notify.${name}.url is no http(s) URL`];
+    return url === undefined || isHookUrl(url) ? [] : [`notify.${name}.url is no http(s) URL without a password in it`];
   });
   if (problems.length > 0) throw new RepriseError("CONFIG_INVALID", problems.join("; "), { details: { problems } });
   return Object.entries(notify).map(([name, { url, on, sagas, tenants }]) => {

@@ -1,6 +1,7 @@
 /** Composes a supervisor. */
 import { supervisorAnswers } from "../admin/index.ts";
 import { connectedClient } from "../client/index.ts";
+import { isHookUrl } from "../config.ts";
 import { type Alert, defaultThresholds, type Thresholds } from "../core/index.ts";
 import { systemClock, systemIds, systemVitals } from "../engine/index.ts";
 import { RepriseError } from "../errors.ts";
@@ -113,6 +114,8 @@ function checkedThresholds(given: Partial<Thresholds>): Thresholds {
 function webhookOf({ webhook: given }: CreateSupervisorOptions, { config, onTrouble }: Base): Webhook | null {
   const url = given?.url ?? config.alertWebhook;
   if (url === null) return null;
+  if (!isHookUrl(url))
+    throw new RepriseError("CONFIG_INVALID", "webhook.url is no http(s) URL without a password in it");
   const secret = given === undefined ? config.alertSecret : (given.secret ?? null);
   return webhook({ url, secret, clock: systemClock, onTrouble: (error) => onTrouble("webhook", error) });
 }

@@ -79,14 +79,14 @@ function isFinal(status: number | "late" | null): boolean {
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = clock.after(ms, resolve);
-    signal.addEventListener(
-      "abort",
-      () => {
-        cancel();
-        resolve();
-      },
-      { once: true },
-    );
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener("abort", cut);
+      resolve();
+    });
+    const cut = (): void => {
+      cancel();
+      resolve();
+    };
+    signal.addEventListener("abort", cut, { once: true });
   });
 }

@@ -168,8 +168,8 @@ export const catalogue = {
   reprise_slots: gauge(["kind"], "How many of them it takes at once."),
   reprise_event_loop_lag_seconds: gauge(
     ["quantile"],
-    "Seconds that the event loop was late since the last look.",
-    "p99 above 0.5 s",
+    "Seconds that the event loop was late since the last look; quantile 1 is the worst.",
+    "the worst above 0.5 s, for minutes",
   ),
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 

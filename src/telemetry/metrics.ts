@@ -107,9 +107,14 @@ export class Metrics {
     }
   }
 
-  /** Forgets what a gauge said of labels that may be gone. */
-  clear(name: MetricName): void {
-    this.#gauges.get(name)?.reset();
+  /** They say nothing until they are set again. */
+  forget(names: readonly MetricName[]): void {
+    for (const name of names) {
+      const gauge = this.#gauges.get(name);
+      gauge?.reset();
+      // One without labels is nought then, which says something.
+      if (catalogue[name].labels.length === 0) gauge?.remove();
+    }
   }
 
   /** Where it counts, and the objectives whose events are counted from now on. A process counts in one namespace. */
@@ -120,6 +125,10 @@ export class Metrics {
       this.#slos.set(name, spec.slo);
       for (const { name: objective, target } of spec.slo.objectives) {
         this.set("reprise_slo_target", { saga: name, objective }, target);
+        // Rates are taken of it, and what begins with its first event has not grown by that.
+        for (const verdict of ["good", "bad"]) {
+          this.#counters.get("reprise_slo_events_total")?.inc({ saga: name, objective, verdict }, 0);
+        }
       }
     }
   }

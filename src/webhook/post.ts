@@ -35,7 +35,7 @@ export async function post(
       method: "POST",
       headers: { "content-type": "application/json", "reprise-event-id": id, ...signed(secret, body) },
       body,
-      redirect: "error",
+      redirect: "manual",
       signal: limit.signal,
     });
     await response.body?.cancel();

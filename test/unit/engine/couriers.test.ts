@@ -159,6 +159,34 @@ test("a striking off that fails, and a store that is away, are told as troubles 
   expect(noticeIn(textOf("r1", 2))).toMatchObject({ run: "r1" });
 });
 
+test("what lay in the store before a notice was struck off or put off, and is heard of after, has it told no sooner again", async () => {
+  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
+  const heard: string[] = [];
+  const tell: TellHook = async (_, id) => {
+    heard.push(`${id} at ${clock.monotonicMs() - begun}`);
+    await pause(600);
+    return { fate: id.includes("bad") ? "failed" : "taken", why: "no" };
+  };
+  let takes = 0;
+  await owe(textOf("r1", 2), textOf("bad", 2));
+  const begun = clock.monotonicMs();
+  // The second one is asked while both are being told, and its answer is on its way until both have been.
+  courier("a", tell, {
+    takeNotices: async (command) => {
+      takes += 1;
+      const isLate = takes === 2;
+      const taken = await store.takeNotices(command);
+      if (isLate) await pause(150);
+      return taken;
+    },
+  });
+  await clock.advance(840);
+  expect(heard).toHaveLength(2);
+  await clock.advance(3_000);
+  expect(heard.filter((line) => line.includes("r1"))).toEqual(["ns/default/r1/2 at 0"]);
+  expect(await owed()).toBe(1);
+});
+
 test("runs whose notices are never taken, more than are taken at once, hold up none behind them, and keep their own order", async () => {
   let refusals = 1;
   const isGood = (id: string) => !id.includes("bad");
