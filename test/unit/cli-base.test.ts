@@ -134,6 +134,9 @@ describe("what is written on a command line", () => {
     expect(await jsonOf('{"a":1}', "-i", io)).toEqual({ a: 1 });
     expect(await jsonOf("-", "-i", io)).toEqual({ b: 2 });
     await expect(jsonOf("{", "-i", io)).rejects.toThrow("-i is not JSON");
+    for (const text of ['{"password": hunter2}', `{"password": hunter2, "rest": "${"x".repeat(90)}"}`, "hunter2"]) {
+      await expect(jsonOf(text, "-i", io)).rejects.toThrow(/^-i is not JSON: (?!.*unter2)/s);
+    }
     await expect(jsonOf("@nowhere.json", "-i", io)).rejects.toThrow("-i @nowhere.json");
   });
 
