@@ -3,7 +3,7 @@
  * stderr (with `--json`, a document).
  */
 import { Command, CommanderError } from "commander";
-import { redactValue } from "../redact.ts";
+import { redact, redactValue } from "../redact.ts";
 import { Cli } from "./base/cli.ts";
 import { type AnyCommand, addCommand } from "./base/command.ts";
 import { errorDocument } from "./base/error-shape.ts";
@@ -96,7 +96,7 @@ function printError(error: unknown, argv: readonly string[], io: Io): void {
   }
   const { message, code, hint, runbook } = document.error;
   const { red, dim } = colorsIn(io.stderr, io.env, !argv.includes("--no-color"));
-  const text = runbook === null ? message : `${message} [${code}]`;
+  const text = redact(runbook === null ? message : `${message} [${code}]`);
   const lines = text.split("\n").map(clean);
   io.stderr.write(`${red("reprise:")} ${lines.join("\n")}\n`);
   if (hint !== null) io.stderr.write(`${dim(`  what to do: ${hint}`)}\n`);

@@ -92,6 +92,7 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
       await ground?.open();
       await store.open();
       isOpen = true;
+      await base.connections.ready(base.queueConnection());
       watchman.start();
     },
     stop: () => {

@@ -246,7 +246,9 @@ describe("asking things of runs", () => {
       { run: "r2", result: "would" },
     ]);
     const filtered = await run("runs", "cancel", "--saga", "order", "--dry-run", "-o", "id");
-    expect(filtered).toMatchObject({ code: 0, stdout: "r2\np1\n", stderr: expect.stringContaining("1 run that") });
+    expect(filtered).toMatchObject({ code: 0, stdout: "r2\np1\n", stderr: "" });
+    const ended = await run("runs", "cancel", "--status", "completed", "--reason", "x");
+    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining("1 run that the filter finds")]);
     expect((await run("runs", "start", "order@1", "-i", "{}")).stderr).toContain("by the name alone");
     expect((await run("runs", "show", "r1")).stdout).toMatch(/Safe now +– nothing goes on/);
     expect(await run("runs", "bundle", "r1", "--to", "/nowhere/r1.json")).toMatchObject({ code: 2, stdout: "" });

@@ -101,3 +101,17 @@ test("workers that die are one alert and, when others have come, one all-clear, 
   expect((await client.workers()).supervisors).toEqual([]);
   expect(hook.taken).toHaveLength(2);
 });
+
+test("its first look finds its connections ready: what is well gives no trouble", async () => {
+  const { namespace } = top([order]);
+  const troubles: string[] = [];
+  const supervisor = createSupervisor({
+    ...{ redis: inject("redisUrl"), namespace, shards: inject("shards"), sagas: [order] },
+    facts: { emit: (fact) => void (fact.fact === "trouble" && troubles.push(`${fact.where}: ${fact.message}`)) },
+    onAlert: () => undefined,
+  });
+  onTestFinished(() => supervisor.stop());
+  await supervisor.start();
+  await until(async () => supervisor.health().seen !== null);
+  expect(troubles).toEqual([]);
+});

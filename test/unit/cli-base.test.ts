@@ -6,6 +6,8 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askingOn } from "../../src/cli/base/ask.ts";
+import { selectRuns } from "../../src/cli/base/bulk.ts";
+import type { Cli } from "../../src/cli/base/cli.ts";
 import type { Globals } from "../../src/cli/base/globals.ts";
 import { clean, draw, ink } from "../../src/cli/base/ink.ts";
 import { Out, type OutOptions } from "../../src/cli/base/out.ts";
@@ -13,6 +15,7 @@ import { placeOf } from "../../src/cli/base/place.ts";
 import { durationOf, jsonOf, pairOf, timeOf, wholeOf } from "../../src/cli/base/values.ts";
 import { agoText, clockText, lengthText, momentText, timeText } from "../../src/cli/base/words.ts";
 import { colorsIn } from "../../src/cli/colors.ts";
+import type { RunsQuery } from "../../src/client/index.ts";
 import { settingNames } from "../../src/config.ts";
 import { projectJsonSchema, readProject } from "../../src/project.ts";
 
@@ -134,6 +137,9 @@ describe("what is written on a command line", () => {
     expect(await jsonOf('{"a":1}', "-i", io)).toEqual({ a: 1 });
     expect(await jsonOf("-", "-i", io)).toEqual({ b: 2 });
     await expect(jsonOf("{", "-i", io)).rejects.toThrow("-i is not JSON");
+    for (const text of ['{"password": hunter2}', `{"password": hunter2, "rest": "${"x".repeat(90)}"}`, "hunter2"]) {
+      await expect(jsonOf(text, "-i", io)).rejects.toThrow(/^-i is not JSON: (?!.*unter2)/s);
+    }
     await expect(jsonOf("@nowhere.json", "-i", io)).rejects.toThrow("-i @nowhere.json");
   });
 
@@ -157,6 +163,35 @@ describe("what is written on a command line", () => {
     expect([40, 1_500, 59_000, 125_000, 90_000_000].map(lengthText)).toEqual(["40ms", "1.5s", "59s", "2m 5s", "1d 1h"]);
     expect([agoText(1_000, 3_000), agoText(63_000, 3_000)]).toEqual(["2s ago", "in 1m"]);
   });
+});
+
+test("a filter finds open runs however many have ended, each once, the newest first", async () => {
+  const asked: (string | undefined)[] = [];
+  const byStatus: Readonly<Record<string, readonly (readonly [id: string, createdAt: number])[]>> = {
+    running: [["old", 1]],
+    waiting: [
+      ["moved", 3],
+      ["new", 4],
+    ],
+    paused: [["moved", 3]],
+  };
+  const list = async ({ status }: RunsQuery) => {
+    asked.push(status);
+    const runs = (byStatus[status ?? ""] ?? []).map(([id, createdAt]) => ({
+      tenant: "default",
+      id,
+      createdAt,
+      status,
+    }));
+    return { runs, unreadable: [], cursor: null };
+  };
+  // What a selection by filter uses of it.
+  const some = { tenant: async () => "default", client: async () => ({ list }), out: {} } as unknown as Cli;
+  const { items } = await selectRuns(some, [], { saga: "order" });
+  expect(items.map(({ id, status }) => `${id} ${status}`)).toEqual(["new waiting", "moved paused", "old running"]);
+  expect(asked).toEqual(["running", "waiting", "paused", "needs_review", "unwinding"]);
+  await selectRuns(some, [], { status: "completed" });
+  expect(asked.slice(5)).toEqual(["completed"]);
 });
 
 test("nobody is asked where nobody sits: a script is told the flag that it lacks", async () => {

@@ -90,6 +90,8 @@ describe.each(named)("reprise %s", (name, spec) => {
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(spec.summary);
     expect(spec.examples.length).toBeGreaterThanOrEqual(3);
     for (const example of spec.examples) expect(stdout).toContain(`  ${example}\n`);
+    const prose = stdout.slice(0, stdout.indexOf("\nExamples:")).split("\n");
+    expect(prose.filter((line) => line.length > 80 && line.trim().includes(" "))).toEqual([]);
   });
 
   test.each(spec.examples)("takes its own example: %s", async (example) => {
@@ -223,6 +225,13 @@ describe("a line that cannot be read", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(sentence);
     expect(stderr).not.toContain("    at ");
+  });
+
+  test("is refused without the credentials that it holds, in a sentence and in a document", async () => {
+    for (const form of [[], ["--json"]]) {
+      const { code, stderr } = await cli(["runs", "list", "--timeout", "password=hunter2", ...form]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("password=[redacted]")]);
+    }
   });
 
   test("is refused in a document where one was asked for", async () => {

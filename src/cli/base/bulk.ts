@@ -12,11 +12,21 @@ import { RepriseError } from "../../errors.ts";
 import { type ExitCode, exitCodes, Interrupted, UsageError } from "../exit.ts";
 import { type Cli, onlyOne } from "./cli.ts";
 import { ink } from "./ink.ts";
-import { type FilterFlags, filterOf, filterOptions, findRuns, refOf } from "./select.ts";
+import {
+  type Filter,
+  type FilterFlags,
+  type FoundRun,
+  filterOf,
+  filterOptions,
+  findRuns,
+  refOf,
+  statuses,
+} from "./select.ts";
 import type { Column } from "./table.ts";
 import { counted, runText, statusInk } from "./words.ts";
 
 const maxSelected = 1_000;
+const openStatuses = statuses.filter((status) => !hasEnded(status));
 const countedFrom = 20;
 const shownRuns = 20;
 
@@ -25,8 +35,10 @@ export interface SelectFlags extends FilterFlags {
   readonly expect?: string;
 }
 
+const [[statusFlag, statusAbout], ...otherFilters] = filterOptions;
 export const selectOptions = [
-  ...filterOptions,
+  [statusFlag, `${statusAbout}; all that are open unless given`],
+  ...otherFilters,
   ["--expect <n>", `how many runs are meant: needed above ${countedFrom} where nobody can be asked`],
 ] as const;
 
@@ -58,9 +70,24 @@ export async function selectRuns(
     const refs = new Map(ids.map((id) => refOf(id, tenant)).map((ref) => [`${ref.tenant}/${ref.id}`, ref]));
     return { by, items: await Promise.all([...refs.values()].map(async (ref) => await client.run(ref.id, ref).get())) };
   }
-  const found = await findRuns(cli, { filter: filterOf(filters, Date.now()), tenant, limit: maxSelected });
-  if (found.cursor !== null) cli.out.warn(ink("yellow", `Only the newest ${found.runs.length} of those that fit.`));
-  return { by, items: found.runs };
+  return { by, items: await foundBy(cli, filterOf(filters, Date.now()), tenant) };
+}
+
+/** Open runs are asked for by their status: however many have ended since, none is passed over for them. */
+async function foundBy(cli: Cli, filter: Filter, tenant: string): Promise<readonly Item[]> {
+  const wanted = filter.status === undefined ? openStatuses : [filter.status];
+  const found = new Map<string, FoundRun>();
+  let isWhole = true;
+  for (const status of wanted) {
+    const { runs, cursor } = await findRuns(cli, { filter: { ...filter, status }, tenant, limit: maxSelected });
+    // One that moves meanwhile may be found twice: as it stands now.
+    for (const run of runs) found.set(run.id, run);
+    isWhole &&= cursor === null;
+  }
+  const newest = [...found.values()].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, maxSelected);
+  if (!isWhole || newest.length < found.size)
+    cli.out.warn(ink("yellow", `Only the newest ${newest.length} of those that fit.`));
+  return newest;
 }
 
 /** What is done about each run. */

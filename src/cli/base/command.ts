@@ -23,7 +23,7 @@
  * through `bulk.ts`. A refusal is thrown (RepriseError, UsageError). Whatever is much to load is imported inside `run`.
  * `test/unit/cli-program.test.ts` demands of every command a summary, three examples that parse, and documents that are documented.
  */
-import { Command } from "commander";
+import { Command, type Help } from "commander";
 import type { ExitCode } from "../exit.ts";
 import type { Cli } from "./cli.ts";
 
@@ -86,7 +86,7 @@ export function addCommand(program: Command, spec: AnyCommand, groups: ReadonlyM
         text,
       ]);
   }
-  made.addHelpText("after", helpAfter(spec));
+  made.addHelpText("after", () => helpAfter(spec, made.createHelp(), made.configureOutput().getOutHelpWidth?.()));
   made.action(async (...given: readonly unknown[]) => {
     // Commander calls with the arguments, then the options, then the command.
     await run(spec, given.at(-2) as object, given.slice(0, -2));
@@ -94,7 +94,10 @@ export function addCommand(program: Command, spec: AnyCommand, groups: ReadonlyM
   parent.addCommand(made);
 }
 
-function helpAfter({ details, examples }: AnyCommand): string {
-  const about = details === undefined ? "" : `\n${details}\n`;
+const usualHelpColumns = 80;
+
+/** Examples are shown as they stand, to be copied. */
+function helpAfter({ details, examples }: AnyCommand, help: Help, columns: number = usualHelpColumns): string {
+  const about = details === undefined ? "" : `\n${help.boxWrap(details.replaceAll("\n", " "), columns)}\n`;
   return `${about}\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}\n\nFlags of every command: reprise --help`;
 }

@@ -71,7 +71,7 @@ function hintFor(error: unknown): string | null {
 }
 
 const refusedByRedis =
-  "Redis answers, and does not let us in: user and password stand in the address (redis://user:password@host:6379), which --redis, REDIS_URL and reprise.config.ts name";
+  "Redis answers, and does not let us in: user and password stand in the address (redis://<user>:<password>@host:6379), which --redis, REDIS_URL and reprise.config.ts name";
 
 /** With the run that it is about, as every command takes it. */
 function hintOn(hint: string, { tenant, run, id = run }: ErrorDocument["error"]["details"]): string {

@@ -11,6 +11,7 @@ import type { Saga } from "../../saga/index.ts";
 import { UsageError } from "../exit.ts";
 import type { Globals } from "./globals.ts";
 import type { Io } from "./io.ts";
+import { jsonProblem } from "./values.ts";
 
 const fileNames = ["ts", "mts", "js", "mjs", "json"].map((ending) => `reprise.config.${ending}`);
 
@@ -130,7 +131,7 @@ function jsonIn(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${file} cannot be read: ${jsonProblem(error)}`);
   }
 }
 

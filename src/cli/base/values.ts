@@ -55,9 +55,14 @@ export async function jsonOf(given: string, flag: string, io: Io): Promise<unkno
   try {
     return JSON.parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${flag} is not JSON: ${why}`);
+    throw new UsageError(`${flag} is not JSON: ${jsonProblem(error)}`);
   }
+}
+
+/** What JSON.parse says, without the piece of the text that it quotes: that may be a secret. */
+export function jsonProblem(error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return why.replace(/,? (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, "");
 }
 
 async function textOf(given: string, flag: string, { stdin, cwd }: Io): Promise<string> {

@@ -10,7 +10,7 @@ export const dlqDiscard = command<[ids: readonly string[]], SelectFlags>({
   details:
     "The verb `close`: effects of which nothing is known are accepted as unknown, with who said so and why. It is always confirmed\n(--yes; above 20 by their number, --expect). Undo instead: `reprise replay plan <run> --compensate-only`.",
   args: [["[ids...]", "of the runs"]],
-  options: selectOptions,
+  options: [["--status <status>", "needs_review, and no other: those are parked"], ...selectOptions.slice(1)],
   examples: [
     "reprise dlq discard order-o-1 --reason 'settled by hand'",
     "reprise dlq discard --saga order --step mail --dry-run",
