@@ -2,7 +2,7 @@
 import type { CheckedVersion, CheckFate, CheckFinding, CheckReport } from "../client/index.ts";
 import { ink, type Line } from "./base/ink.ts";
 import { type Column, tableLines } from "./base/table.ts";
-import { counted as countedOf } from "./base/words.ts";
+import { counted as countedOf, runText } from "./base/words.ts";
 import { colorsIn } from "./colors.ts";
 
 /** The lines are coloured when they are printed. */
@@ -20,9 +20,9 @@ const columns: readonly (readonly [CheckFate, string])[] = [
   ["elsewhere", "elsewhere"],
 ];
 
-export function reportLines(report: CheckReport): readonly Line[] {
+export function reportLines(report: CheckReport, usualTenant: string): readonly Line[] {
   const lines: Line[] = report.versions.length === 0 ? [] : [...tableOf(report), ""];
-  for (const version of report.versions) lines.push(...linesOf(version));
+  for (const version of report.versions) lines.push(...linesOf(version, usualTenant));
   return [...lines, verdictOf(report)];
 }
 
@@ -49,7 +49,7 @@ function coloured(fate: CheckFate, text: string): Line {
 }
 
 /** Of a version of which there is something to say. */
-function linesOf(version: CheckedVersion): readonly Line[] {
+function linesOf(version: CheckedVersion, usual: string): readonly Line[] {
   const { saga, changes, findings, untold } = version;
   if (findings.length === 0 && changes.length === 0) return [];
   const shown = findings.slice(0, maxShown);
@@ -59,19 +59,19 @@ function linesOf(version: CheckedVersion): readonly Line[] {
     ...(changes.length === 0
       ? []
       : ["  changed since it was registered:", ...changes.map((change) => `    ${change}`)]),
-    ...shown.flatMap(findingLines),
+    ...shown.flatMap((finding) => findingLines(finding, usual)),
     ...(hidden > 0 ? [ink("dim", `  and ${counted(hidden)} more of other kinds (--jsonl names every run)`)] : []),
     ...adviceFor(version).map((advice): Line => ["  ", ink("bold", "what to do:"), ` ${advice}`]),
     "",
   ];
 }
 
-function findingLines(finding: CheckFinding): readonly Line[] {
+function findingLines(finding: CheckFinding, usual: string): readonly Line[] {
   const { fate, state, at, problem, runs, examples } = finding;
   const mark = fate === "moves" || fate === "elsewhere" ? ink("yellow", "→") : ink("red", "✗");
   const where = [state === null ? [] : [`in ${state}`], at === null ? [] : [`at ${at}`]].flat().join(", ");
   const what = `${counted(runs)} ${wordOf(fate, runs)}${where === "" ? "" : ` ${where}`}`;
-  const names = examples.map(({ tenant, id }) => (tenant === "default" ? id : `${tenant}/${id}`)).join(", ");
+  const names = examples.map((run) => runText(run, usual)).join(", ");
   const more = runs > examples.length ? ` and ${runs - examples.length} more` : "";
   return [["  ", mark, ` ${what}${problem === null ? "" : `: ${problem}`}`], ink("dim", `      ${names}${more}`)];
 }

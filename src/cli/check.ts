@@ -38,7 +38,8 @@ export const checkCommand = command<[], Flags>({
     if (sagas.length === 0) throw new UsageError("which sagas? Give --sagas, or name them in reprise.config.ts");
     const onRun = cli.out.format === "jsonl" ? printRun : undefined;
     const report = await checkDeploy({ ...place, sagas, onRun, facts: cli.facts });
-    cli.out.document("CheckReport", report, { lines: () => reportLines(report) });
+    const usual = await cli.usualTenant();
+    cli.out.document("CheckReport", report, { lines: () => reportLines(report, usual) });
     return report.ok ? exitCodes.ok : exitCodes.findings;
 
     function printRun(run: CheckedRun): void {

@@ -34,6 +34,8 @@ export interface ExecuteOptions {
   readonly commandId?: string;
   /** Why a plan is executed although it is not safe; it stands in the log with the reason. */
   readonly override?: string;
+  /** Only looks if it would be executed: nothing is taken or sent, and what would be refused is refused. */
+  readonly dryRun?: boolean;
 }
 
 /** What was executed. */
@@ -64,11 +66,17 @@ export async function executePlan(connection: Connection, id: string, options: E
   if (objection !== null && !isOurs) throw refused(made, objection);
   const from = { tenant: made.tenant, id: made.run };
   const act = { act: "replay", by: options.by, reason, run: from, about: `plan ${id}` };
+  if (options.dryRun) return wouldBe(made, kept.taken);
   const answer = await store.takePlan({ id, by: options.by, commandId, act });
   if (answer.answer === "ABSENT") throw absent(id);
   if (answer.answer === "TAKEN") throw taken(id, answer);
   const run = await send(connection, made, { judged, objection, by: options.by, reason, commandId });
   return { tenant: made.tenant, run, mode: made.wish.mode, isRepeated: answer.answer === "DUP" };
+}
+
+function wouldBe({ tenant, run, wish, request }: ReplayPlan, takenBy: Taker | null): Replayed {
+  const isNew = request?.type === "start" || request?.type === "fork";
+  return { tenant, run: isNew ? request.id : run, mode: wish.mode, isRepeated: takenBy !== null };
 }
 
 interface Sending {

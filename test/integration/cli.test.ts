@@ -364,19 +364,20 @@ describe("a parked run", () => {
     expect(listed.data).toMatchObject([{ id: batch.data.id, by: "ann", runs: 1, done: 0, skipped: 1, failed: 0 }]);
     expect(shapeOf(listed)).toMatchSnapshot("BatchSummaryList");
     const anew = await json(7, "replay", "plan", "r1", "--as-new", "--new-id", "r2");
-    const replayed = await json(
-      0,
-      "replay",
-      "run",
-      anew.data.id,
-      "--reason",
-      "once more",
-      "--override",
-      "the mail may go twice",
-    );
+    const twice = ["--override", "the mail may go twice"];
+    // A dry run ends as the act would.
+    expect((await run("replay", "run", anew.data.id, "--dry-run")).code).toBe(7);
+    const would = await json(0, "replay", "run", anew.data.id, ...twice, "--dry-run");
+    expect(would.data).toMatchObject({ run: "r2", mode: "new_run", isRepeated: false, dryRun: true });
+    const replayed = await json(0, "replay", "run", anew.data.id, "--reason", "once more", ...twice);
     expect(replayed).toMatchObject({ kind: "Replayed", data: { run: "r2", mode: "new_run" } });
     expect(shapeOf(replayed)).toMatchSnapshot("Replayed");
-    expect((await run("replay", "run", "nothing", "--reason", "x")).code).toBe(3);
+    const taken = await run("replay", "run", anew.data.id, ...twice, "--dry-run");
+    expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("PLAN_TAKEN")]);
+    for (const flags of [["--reason", "x"], ["--dry-run"]]) {
+      const gone = await run("replay", "run", "nothing", ...flags);
+      expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining("there is no plan or batch nothing")]);
+    }
     expect((await run("dlq", "discard", "r1", "--reason", "by hand")).stderr).toContain("give --yes");
     expect((await run("dlq", "discard", "r1", "--reason", "by hand", "--yes")).code).toBe(0);
     await until(async () => (await scene.client.run("r1").get()).status === "failed");

@@ -4,7 +4,7 @@ import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
 import { type Column, tableLines } from "../base/table.ts";
 import { wholeOf } from "../base/values.ts";
-import { counted, timeText } from "../base/words.ts";
+import { counted, runText, timeText } from "../base/words.ts";
 import { exitCodes } from "../exit.ts";
 import { suspensionText } from "./suspend.ts";
 
@@ -40,6 +40,7 @@ export const batchShow = command<[id: string], object>({
     const report = await (await cli.client()).batch(id);
     const { results, items, ...batch } = report;
     const joined = items.map((item, at): Item => ({ ...item, result: results[at] ?? null }));
+    const usual = await cli.usualTenant();
     const done = joined.filter(({ result }) => result?.result === "done").length;
     cli.out.document("BatchReport", report, {
       id,
@@ -51,7 +52,7 @@ export const batchShow = command<[id: string], object>({
         batch.by === null ? "nobody has executed it; it may be until it expires" : `executed by ${batch.by}`,
         ...(batch.suspended === null ? [] : [ink("yellow", `‖ ${suspensionText(cli.out, batch.suspended)}`)]),
         "",
-        ...tableLines(joined, columns, cli.out.plain),
+        ...tableLines(joined, columnsFor(usual), cli.out.plain),
       ],
     });
     return exitCodes.ok;
@@ -74,15 +75,17 @@ const summaryColumns: readonly Column<BatchSummary>[] = [
   { title: "expires", cell: ({ expiresAt }) => timeText(expiresAt) },
 ];
 
-const columns: readonly Column<Item>[] = [
-  { title: "run", cell: ({ run, tenant }) => (tenant === "default" ? run : `${tenant}/${run}`) },
-  { title: "safe", cell: ({ safe }) => (safe ? ink("green", "✓ yes") : ink("red", "✗ no")) },
-  { title: "result", cell: resultLine },
-  {
-    title: "why",
-    cell: ({ reasons, result }) => (result !== null && "reason" in result ? result.reason : reasons.join("; ")),
-  },
-];
+function columnsFor(usual: string): readonly Column<Item>[] {
+  return [
+    { title: "run", cell: ({ run, tenant }) => runText({ tenant, id: run }, usual) },
+    { title: "safe", cell: ({ safe }) => (safe ? ink("green", "✓ yes") : ink("red", "✗ no")) },
+    { title: "result", cell: resultLine },
+    {
+      title: "why",
+      cell: ({ reasons, result }) => (result !== null && "reason" in result ? result.reason : reasons.join("; ")),
+    },
+  ];
+}
 
 function resultLine({ result }: Item): Line {
   if (result === null) return ink("dim", "–");

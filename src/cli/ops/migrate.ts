@@ -52,7 +52,7 @@ had one format so far: nothing of it is to be migrated.`,
     const client = await cli.client();
     const planned = await plannedMoves(cli, client, flags, ids);
     if (cli.globals.dryRun || !planned.some(isFit)) {
-      print(cli, planned);
+      await print(cli, planned);
       return exitOf(planned);
     }
     await confirm(cli, planned.filter(isFit).length, planned, flags.expect);
@@ -140,7 +140,7 @@ async function move(
     if (cli.signal.aborted) break;
     done.push(isFit(plan) ? await moved(client, plan, as) : plan);
   }
-  print(cli, done);
+  await print(cli, done);
   if (done.length < planned.length) throw new Interrupted();
   cli.out.note("They are moved by a worker of that version, where they then stand: reprise sagas list");
   return exitOf(done);
@@ -164,11 +164,12 @@ function exitOf(runs: readonly RunMigration[]): ExitCode {
   return runs.some(isFit) ? exitCodes.partial : exitCodes.unsafe;
 }
 
-function print(cli: Cli, runs: readonly RunMigration[]): void {
+async function print(cli: Cli, runs: readonly RunMigration[]): Promise<void> {
+  const usual = await cli.usualTenant();
   cli.out.list("RunMigration", {
     items: runs,
-    id: ({ run }) => run,
-    columns: columnsFor(cli.globals.tenant ?? "default"),
+    id: ({ tenant, run }) => runText({ tenant, id: run }, usual),
+    columns: columnsFor(usual),
     empty: "No open run is of an older version: nothing is to be moved.",
   });
 }

@@ -78,7 +78,7 @@ export const replayPlan = command<[ids: readonly string[]], Flags>({
     } finally {
       progress.end();
     }
-    printPlans(cli, plans, await cli.tenant());
+    printPlans(cli, plans, await cli.usualTenant());
     return plans.every(({ safe }) => safe) ? exitCodes.ok : exitCodes.unsafe;
   },
 });

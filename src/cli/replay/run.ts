@@ -5,7 +5,7 @@ import type { Cli } from "../base/cli.ts";
 import { command } from "../base/command.ts";
 import { ink, type Line } from "../base/ink.ts";
 import { durationOf, wholeOf } from "../base/values.ts";
-import { counted } from "../base/words.ts";
+import { counted, runText } from "../base/words.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit.ts";
 
 interface Flags {
@@ -54,29 +54,34 @@ async function batchOf(client: Client, id: string): Promise<BatchReport | null> 
   try {
     return await client.batch(id);
   } catch (error) {
-    if (error instanceof RepriseError && error.code === "INPUT_INVALID") return null;
-    throw error;
+    if (!(error instanceof RepriseError)) throw error;
+    if (error.code === "INPUT_INVALID") return null;
+    if (error.code !== "PLAN_GONE") throw error;
+    const message = `there is no plan or batch ${id}, or it has expired: make a new one with reprise replay plan`;
+    throw new RepriseError("PLAN_GONE", message, { details: { plan: id } });
   }
 }
 
 async function runPlan(cli: Cli, client: Client, id: string, { canary, override }: Flags): Promise<ExitCode> {
   if (canary !== undefined) throw new UsageError("--canary is for a batch: this is the plan of one run");
-  if (cli.globals.dryRun) {
-    const data = { plan: id, dryRun: true };
-    cli.out.document("Replayed", data, {
-      lines: () => ["The plan would be executed; `replay plan` has said what that does."],
-    });
-    return exitCodes.ok;
-  }
+  const { dryRun } = cli.globals;
   const replayed = await client.executePlan(id, {
-    by: cli.by,
-    reason: await cli.reason(),
+    ...{ by: cli.by, dryRun, reason: dryRun ? "dry run" : await cli.reason() },
     ...(override === undefined ? {} : { override }),
   });
-  const { run, mode } = replayed;
+  const { mode } = replayed;
+  const run = runText({ tenant: replayed.tenant, id: replayed.run }, await cli.usualTenant());
+  if (dryRun) {
+    cli.out.document(
+      "Replayed",
+      { plan: id, ...replayed, dryRun },
+      { id: run, lines: () => [`${mode} would be requested; run ${run} would go on. replay plan has said how.`] },
+    );
+    return exitCodes.ok;
+  }
   cli.out.document(
     "Replayed",
-    { plan: id, ...replayed },
+    { plan: id, ...replayed, dryRun },
     {
       id: run,
       lines: () => [[ink("green", `✓ ${mode}`), ` is requested; run ${run} goes on`]],
