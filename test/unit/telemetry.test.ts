@@ -143,9 +143,11 @@ describe("metrics", () => {
     const at = 1_767_225_600_000;
     const error = { kind: "interrupted", code: null, message: "", attempts: 0 } as const;
     const cut = aRow(1, { state: "sent", sentAt: at, error });
-    const record = aRecord({ rows: 3, open: [1] });
+    // One went well, one comes from another run; one came to nothing, and is no step that was kept.
+    const others = [aRow(2, { state: "succeeded" }), aRow(3, { state: "reused" }), aRow(4, { state: "not_applied" })];
+    const record = aRecord({ rows: 4, open: [1] });
     const entry = aLogEntry(2, { at: at + 4_000, taken: [{ what: "interrupted", seq: 1 }] });
-    placed.facts.emit(committed({ record, rows: [cut], entry }));
+    placed.facts.emit(committed({ record, rows: [cut, ...others], entry }));
     const outcome = { what: "outcome", seq: 1, send: 1, outcome: "succeeded", proof: "answer" } as const;
     placed.facts.emit(committed({ record, rows: [cut], entry: aLogEntry(3, { taken: [outcome] }) }));
     const text = await telemetry.metricsText();
