@@ -67,3 +67,16 @@ export function redactValue(name: string, value: unknown): unknown {
   if (isSecretName(name)) return mask;
   return typeof value === "string" ? redact(value) : value;
 }
+
+/** The fields of a log line as JSON has them, masked. What JSON cannot say takes nothing of the others away. */
+export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const told: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    try {
+      told[name] = JSON.parse(JSON.stringify({ [name]: value }, redactValue))[name];
+    } catch {
+      told[name] = "(no JSON)";
+    }
+  }
+  return told;
+}

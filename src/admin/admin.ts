@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { RepriseError } from "../errors.ts";
+import { redact } from "../redact.ts";
 
 export interface AdminPlace {
   /** 0: a free one. */
@@ -30,7 +31,7 @@ export interface MetricsPage {
 }
 
 export interface Admin {
-  /** Listens. Throws CONFIG_INVALID where the port is taken or not to be had. */
+  /** Listens. Throws CONFIG_INVALID where the port is taken or not to be had, CLOSED after `close`. */
   open(): Promise<AdminAddress>;
   close(): Promise<void>;
 }
@@ -54,13 +55,18 @@ export function adminServer(place: AdminPlace, answers: AdminAnswers): Admin {
   // Nobody who asks slowly holds a connection.
   server.requestTimeout = 5_000;
   server.headersTimeout = 5_000;
+  // One that listens may fail to accept somebody; an error that nobody hears would end the process.
+  server.on("error", () => undefined);
   let opening: Promise<AdminAddress> | null = null;
+  let isClosed = false;
   return {
-    open: () => {
+    open: async () => {
+      if (isClosed) throw new RepriseError("CLOSED", "this admin port was closed");
       opening ??= listen(server, place);
-      return opening;
+      return await opening;
     },
     close: async () => {
+      isClosed = true;
       await opening?.catch(() => undefined);
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -105,7 +111,7 @@ async function answerTo({ method, url = "/" }: IncomingMessage, answers: AdminAn
         return { status: 404, text: "/livez /readyz /startupz /metrics\n" };
     }
   } catch (error) {
-    return verdict(error instanceof Error ? error.message : String(error));
+    return verdict(redact(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -1,5 +1,5 @@
 /** What the admin port of a supervisor answers: that it looks, and what it has seen. */
-import type { Seen } from "../core/index.ts";
+import { type Seen, workerStates } from "../core/index.ts";
 import type { AdminAnswers } from "./admin.ts";
 import { type Gauge, withGauges } from "./gauges.ts";
 
@@ -7,6 +7,7 @@ export interface SupervisorSide {
   readonly state: "starting" | "ready" | "stopped";
   readonly isStandby: boolean;
   readonly lookedMs: number | null;
+  readonly triedMs: number | null;
   readonly recovery: { readonly waitingMs: number; readonly lastMs: number | null };
   readonly seen: Seen | null;
   readonly firing: readonly { readonly key: string; readonly severity: string }[];
@@ -14,15 +15,22 @@ export interface SupervisorSide {
 
 /** What it has not seen for so long it does not know. */
 const lateMs = 30_000;
+/** A look that is not answered is given up long before. */
+const hungAfterMs = 90_000;
 
 export function supervisorAnswers(namespace: string, health: () => SupervisorSide): AdminAnswers {
   return {
     started: () => (health().state === "starting" ? "it has not looked yet" : null),
     // That the store is away is no reason to replace it: it is what it is there to tell.
-    death: () => null,
+    death: () => deathOf(health()),
     absence: async () => absenceOf(health()),
     metrics: async () => withGauges(null, gaugesOf(namespace, health())),
   };
+}
+
+function deathOf({ state, triedMs }: SupervisorSide): string | null {
+  if (state === "stopped" || triedMs === null || triedMs < hungAfterMs) return null;
+  return `its last look ended ${Math.round(triedMs / 1_000)} s ago, and no other one has`;
 }
 
 function absenceOf({ state, lookedMs }: SupervisorSide): string | null {
@@ -53,13 +61,12 @@ function gaugesOf(namespace: string, side: SupervisorSide): readonly Gauge[] {
 }
 
 function seenGauges({ workers, unserved, servers }: Seen, labels: Readonly<Record<string, string>>): readonly Gauge[] {
-  const states = [...new Set(workers.map(({ state }) => state))];
   const memory = (of: (server: Seen["servers"][number]) => number) =>
     servers.map((server) => ({ labels: { ...labels, server: server.address }, value: of(server) }));
   return [
     {
       name: "reprise_workers",
-      samples: states.map((state) => ({
+      samples: workerStates.map((state) => ({
         labels: { ...labels, state },
         value: workers.filter((worker) => worker.state === state).length,
       })),

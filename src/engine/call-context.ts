@@ -109,7 +109,13 @@ const lazily: PropertyDescriptorMap & ThisType<Bare> = {
 function stepLog({ sink, run, trace, step, operationId }: ContextParts): StepLog {
   const at =
     (level: StepLine["level"]) =>
-    (message: string, facts: Readonly<Record<string, unknown>> = {}) =>
-      sink({ level, message: redact(String(message)), facts, run, step, operationId, trace });
+    (message: string, facts?: Readonly<Record<string, unknown>>): void => {
+      const told = typeof facts === "object" && facts !== null ? facts : {};
+      try {
+        sink({ level, message: redact(String(message)), facts: told, run, step, operationId, trace });
+      } catch {
+        // A line that nobody could take is no reason to doubt an effect.
+      }
+    };
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -1,7 +1,7 @@
 /** Where lines and troubles go when nobody asks for them. */
 import type { Fact, Facts } from "../core/index.ts";
 import { type StepLine, systemClock } from "../engine/index.ts";
-import { redact, redactValue } from "../redact.ts";
+import { redact, redactFields } from "../redact.ts";
 
 /** One trouble is not repeated within this. */
 const quietMs = 10_000;
@@ -55,6 +55,9 @@ export function troubleOf(where: string, error: unknown): Fact {
 }
 
 export function logToStderr({ level, message, facts, run, step, operationId }: StepLine): void {
-  const line = { level, message, ...facts, run: run.id, tenant: run.tenant, step, operationId };
-  console.error(JSON.stringify(line, redactValue));
+  const { level: level_, message: message_, ...others } = facts;
+  const about = { run: run.id, tenant: run.tenant, step, operationId };
+  console.error(
+    JSON.stringify({ level, message: redact(message), ...redactFields({ ...others, level_, message_ }), ...about }),
+  );
 }

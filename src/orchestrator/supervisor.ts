@@ -58,9 +58,9 @@ export function createSupervisor(options: CreateSupervisorOptions): Supervisor {
       look: () => lookAt(client, () => examineServers(base.queueConnection())),
       beat: (heartbeat) => store.beat(heartbeat),
       tell: (alert) => {
-        onAlert(alert);
         // A supervisor that was started anew counts from its own beginning.
         hook?.send(`${id}:${alert.id}`, { namespace, ...alert, id: `${id}:${alert.id}` });
+        onAlert(alert);
       },
       trouble: onTrouble,
     },

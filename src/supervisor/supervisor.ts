@@ -1,8 +1,8 @@
 /**
  * Watches over a namespace from outside of its workers: looks every few seconds, tells alerts, and says that it is there. Owns when
- * it looks and whom it tells; what is an alert is core's (`core/fleet/watch.ts`). Invariants: S1 one look at a time; one that fails
- * is an observation too. S2 it changes nothing but its own heartbeat. S3 of several one tells; the others look, and one of them goes
- * on when it falls silent.
+ * it looks and whom it tells; what is an alert is core's (`core/fleet/watch.ts`). Invariants: S1 one look at a time; one that fails,
+ * or is not answered in time, is an observation too. S2 it changes nothing but its own heartbeat. S3 of several one tells; the others look, and one of them goes
+ * on when it falls silent. S4 whatever its ports do, it goes on looking.
  */
 import {
   type Alert,
@@ -26,7 +26,7 @@ export interface SupervisorPorts {
   /** Rejects where the store is away. */
   look(): Promise<Seen>;
   beat(heartbeat: Heartbeat): Promise<Pick<BeatAnswer, "tells">>;
-  /** Must not throw or wait. */
+  /** Must not wait; should it throw, the others are told all the same. */
   tell(alert: Alert): void;
   trouble(where: string, error: unknown): void;
 }
@@ -41,6 +41,10 @@ export interface SupervisorOptions {
   readonly thresholds: Thresholds;
 }
 
+/** A look asks many things one after the other, each of which the store answers within a second or not at all. */
+const lookWithinMs = 20_000;
+const beatWithinMs = 5_000;
+
 /** What a supervisor has seen last. */
 export interface SupervisorHealth {
   readonly state: "starting" | "ready" | "stopped";
@@ -48,6 +52,8 @@ export interface SupervisorHealth {
   readonly isStandby: boolean;
   /** How long ago its last look was answered; `null`: none was. */
   readonly lookedMs: number | null;
+  /** How long ago its last look came to an end, answered or not; `null`: none did. */
+  readonly triedMs: number | null;
   readonly seen: Seen | null;
   /** Leases of dead workers: how long they wait by now (0: none do), and how long the last of them did. */
   readonly recovery: { readonly waitingMs: number; readonly lastMs: number | null };
@@ -61,6 +67,7 @@ export class Watchman {
   #state: WatchState = nothingSeen;
   #seen: Seen | null = null;
   #lookedAt: number | null = null;
+  #triedAt: number | null = null;
   #cancel: () => void = () => undefined;
   #looking: Promise<void> = Promise.resolve();
   #recovery = nothingToRecover;
@@ -85,14 +92,16 @@ export class Watchman {
   }
 
   health(): SupervisorHealth {
-    const looked = this.#lookedAt;
+    const [looked, tried] = [this.#lookedAt, this.#triedAt];
+    const now = this.#ports.clock.monotonicMs();
     return {
       state: this.#stopped ? "stopped" : looked === null ? "starting" : "ready",
       isStandby: this.#isStandby,
-      lookedMs: looked === null ? null : this.#ports.clock.monotonicMs() - looked,
+      lookedMs: looked === null ? null : now - looked,
+      triedMs: tried === null ? null : now - tried,
       seen: this.#seen,
       recovery: {
-        waitingMs: waitingMs(this.#recovery, this.#ports.clock.monotonicMs()),
+        waitingMs: waitingMs(this.#recovery, now),
         lastMs: this.#recovery.lastMs,
       },
       firing: firingIn(this.#state),
@@ -102,8 +111,9 @@ export class Watchman {
   async #round(): Promise<void> {
     const { clock } = this.#ports;
     await this.#beat();
-    this.#seen = await this.#look();
+    this.#seen = await this.#within("look", lookWithinMs, () => this.#ports.look());
     const at = clock.monotonicMs();
+    this.#triedAt = at;
     if (this.#seen !== null) {
       this.#lookedAt = at;
       this.#recovery = recoveryAfter(this.#recovery, this.#seen.workers, at);
@@ -111,17 +121,32 @@ export class Watchman {
     const observed = { at, seen: this.#seen, isStandby: this.#isStandby };
     const { state, alerts } = watch(this.#state, observed, this.#options.thresholds);
     this.#state = state;
-    for (const alert of alerts) this.#ports.tell(alert);
+    for (const alert of alerts) this.#tell(alert);
     if (this.#stopped) return;
     this.#cancel = clock.after(Math.min(this.#options.everyMs, beatMs), () => this.start());
   }
 
-  async #look(): Promise<Seen | null> {
+  #tell(alert: Alert): void {
     try {
-      return await this.#ports.look();
+      this.#ports.tell(alert);
     } catch (error) {
-      this.#ports.trouble("look", error);
+      this.#ports.trouble("alert", error);
+    }
+  }
+
+  /** `null`: it failed, or was not answered in time. */
+  async #within<Answer>(where: string, ms: number, ask: () => Promise<Answer>): Promise<Answer | null> {
+    let cancel = (): void => undefined;
+    const late = new Promise<never>((_, reject) => {
+      cancel = this.#ports.clock.after(ms, () => reject(new Error(`no answer within ${ms} ms`)));
+    });
+    try {
+      return await Promise.race([ask(), late]);
+    } catch (error) {
+      this.#ports.trouble(where, error);
       return null;
+    } finally {
+      cancel();
     }
   }
 
@@ -144,12 +169,8 @@ export class Watchman {
       rssBytes: process.memoryUsage.rss(),
       storeMs: null,
     } as const;
-    try {
-      const { tells } = await this.#ports.beat({ id, name, host, pid, version, upMs, ...own, ...nothing });
-      this.#isStandby = !tells;
-    } catch (error) {
-      this.#isStandby = false;
-      this.#ports.trouble("heartbeat", error);
-    }
+    const beat = { id, name, host, pid, version, upMs, ...own, ...nothing };
+    const heard = await this.#within("heartbeat", beatWithinMs, () => this.#ports.beat(beat));
+    this.#isStandby = heard !== null && !heard.tells;
   }
 }

@@ -6,7 +6,7 @@
 import { createRequire } from "node:module";
 import type { Logger, LoggerOptions } from "pino";
 import { type CommittedFact, type Fact, type Facts, operationId, type Row, type RunRecord } from "../core/index.ts";
-import { redact, redactValue } from "../redact.ts";
+import { redact, redactFields, redactValue } from "../redact.ts";
 import type { RunIdentity } from "../saga/index.ts";
 import { type Move, movesOf } from "./moves.ts";
 import { parseTraceparent } from "./traceparent.ts";
@@ -67,9 +67,19 @@ export function runLogger(logger: Logger, parts: LoggerParts): RunLogger {
     facts: { emit: (fact) => sayFact(logger, parts, fact) },
     step: ({ level, message, facts, run, step, operationId: id, trace }) => {
       const about = { run: run.id, tenant: run.tenant, saga: `${run.saga}@${run.version}`, step, operationId: id };
-      logger[level]({ ...facts, ...about, ...traceField(parts.activeTrace() ?? traceOf(trace)) }, redact(message));
+      logger[level](
+        { ...ownNames(facts), ...about, ...traceField(parts.activeTrace() ?? traceOf(trace)) },
+        redact(message),
+      );
     },
   };
+}
+
+/** What a line has by itself is said once: a fact of that name gets another one. */
+function ownNames(facts: StepLogLine["facts"]): StepLogLine["facts"] {
+  if (!("level" in facts || "time" in facts || "msg" in facts)) return facts;
+  const { level, time, msg, ...others } = facts;
+  return { ...others, ...{ level_: level, time_: time, msg_: msg } };
 }
 
 /** Texts are masked, and whatever stands under the name of a credential; what JSON cannot say is left out. */
@@ -77,7 +87,7 @@ function masked(fields: Record<string, unknown>): Record<string, unknown> {
   const told: Record<string, unknown> = {};
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    if (!isPlain(value)) return maskedDeep(fields);
+    if (!isPlain(value)) return redactFields(fields);
     told[name] = redactValue(name, value);
   }
   return told;
@@ -86,14 +96,6 @@ function masked(fields: Record<string, unknown>): Record<string, unknown> {
 /** Is the same in JSON, and holds nothing. */
 function isPlain(value: unknown): boolean {
   return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) || value === null;
-}
-
-function maskedDeep(fields: Record<string, unknown>): Record<string, unknown> {
-  try {
-    return JSON.parse(JSON.stringify(fields, redactValue));
-  } catch {
-    return { note: "its facts are no JSON" };
-  }
 }
 
 // ---- what is said of a fact

@@ -290,12 +290,13 @@ export class Metrics {
     }
   }
 
-  #interrupted({ record, entry, before }: CommittedFact, { step, seq }: Row): void {
+  #interrupted({ record, rows, entry, before }: CommittedFact, { step, seq }: Row): void {
     const { saga } = record;
     const sentAt = callUnderWay(before.rows[seq - 1])?.sentAt ?? null;
     this.count("reprise_interruptions_total", { saga, step });
     this.count("reprise_resumptions_total", { saga, step });
-    this.count("reprise_resumption_steps_kept_total", { saga }, record.rows - record.open.length);
+    const kept = rows.filter(({ call }) => call.state === "succeeded" || call.state === "reused").length;
+    this.count("reprise_resumption_steps_kept_total", { saga }, kept);
     if (sentAt !== null) this.observe("reprise_recovery_seconds", { saga }, entry.at - sentAt);
   }
 

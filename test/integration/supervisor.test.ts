@@ -67,7 +67,10 @@ test("workers that die are one alert and, when others have come, one all-clear, 
   const supervisor = createSupervisor({
     ...{ redis: inject("redisUrl"), shards: inject("shards"), namespace, sagas: [], everyMs: 200 },
     webhook: { url: hook.url, secret },
-    onAlert: (alert) => told.push(alert),
+    onAlert: (alert) => {
+      told.push(alert);
+      throw new Error("whoever is told must not throw, and does");
+    },
     admin: { port: 0, onOpen: (address) => open(address) },
     facts: { emit: () => undefined },
   });

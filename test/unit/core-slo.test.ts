@@ -170,6 +170,39 @@ describe("as it happens", () => {
     expect(sloEvents({ ...move, entry: entry(2, 50) }, "tokens").map(({ name }) => name)).toContain("cost");
   });
 
+  test("a run that was undone later is judged by how it ended first, here and when its story is read", () => {
+    const cause = { kind: "undone", step: null, message: "returned", reference: "ann" } as const;
+    const unwind = { cause, at: at + 900, quiesceUntil: at + 900, ends: "failed", despitePivot: false } as const;
+    const before = { record: ended({ status: "unwinding", endedAt: null, unwind }), rows: [] };
+    const record = ended({ status: "failed", rollback: "complete", endedAt: at + 1_000, unwind });
+    const last = { ...entry(9, 1_000), to: "failed" } as const;
+    expect(sloEvents({ before, record, rows: [], entry: last }, "tokens")).toEqual([
+      { name: "unwind", good: true, value: null, step: null },
+    ]);
+    const log = [{ ...entry(5, 500), to: "completed" } as const, { ...entry(7, 900), to: "unwinding" } as const, last];
+    const objectives = [
+      objective({}),
+      objective({ name: "latency", within: 600 }),
+      objective({ name: "unwind", target: 0.999 }),
+    ];
+    expect(report(objectives, { record, rows: [], log }).objectives).toMatchObject([
+      { name: "completion", good: 1, total: 1 },
+      { name: "latency", good: 1, total: 1, p99: 500 },
+      { name: "unwind", good: 1, total: 1 },
+    ]);
+    // While it goes back it has ended once all the same; where the log says no more how, nothing is claimed of it.
+    const still = { record: before.record, rows: [], log: log.slice(0, 2) };
+    expect(report(objectives, still)).toMatchObject({
+      ended: 0,
+      objectives: [{ total: 1 }, { total: 1 }, { total: 0 }],
+    });
+    expect(report(objectives, { record, rows: [], log: [] }).objectives).toMatchObject([
+      { total: 0 },
+      { total: 0 },
+      { total: 1 },
+    ]);
+  });
+
   test("an interruption is a recovery, of the compensation where that was under way", () => {
     const cut = entry(2, 70, { what: "interrupted", seq: 1 });
     const undo = { state: "sent", call: aCall({ state: "sent", sentAt: at + 50 }), reason: null } as const;

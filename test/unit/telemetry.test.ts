@@ -1,9 +1,10 @@
 /** What logs, metrics and spans promise by themselves, without a worker. */
 import { readFileSync } from "node:fs";
-import { afterEach, describe, expect, expectTypeOf, test } from "vitest";
+import { afterEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import { adminTable } from "../../src/admin/index.ts";
 import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../src/core/index.ts";
 import type { RunRecord } from "../../src/core/run/index.ts";
+import { logToStderr } from "../../src/orchestrator/stderr.ts";
 import { catalogue, catalogueTable } from "../../src/telemetry/catalogue.ts";
 import { Gauges } from "../../src/telemetry/gauges.ts";
 import { combineFacts, createTelemetry, type TelemetryOptions, type TraceOptions } from "../../src/telemetry/index.ts";
@@ -75,6 +76,37 @@ describe("logs", () => {
   });
 });
 
+describe("what a step says beside its message", () => {
+  const run = { id: "r1", tenant: "t", saga: "order", version: 2 };
+  const about = { run, step: "pay", operationId: "op", trace: null };
+  const sinks = (lines: string[]) => {
+    const { placed } = telemetryOf({ logs: { write: (line) => lines.push(line) } });
+    vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+    closing.push(() => vi.restoreAllMocks());
+    return { pino: placed.log, stderr: logToStderr } as const;
+  };
+
+  test.each(["pino", "stderr"] as const)("cannot pass for the line's own level, time and message (%s)", (sink) => {
+    const lines: string[] = [];
+    const facts = { level: "error", time: "1999", msg: "forged", message: "forged", run: "r2" };
+    sinks(lines)[sink]?.({ ...about, level: "info", message: "paid", facts });
+    const [line = ""] = lines;
+    expect(line.match(/"level":/g)).toHaveLength(1);
+    expect(line.match(/"time":/g)?.length).toBe(1);
+    expect(JSON.parse(line)).toMatchObject({ level: "info", [sink === "pino" ? "msg" : "message"]: "paid", run: "r1" });
+  });
+
+  test.each(["pino", "stderr"] as const)("takes nothing of the rest away where it is no JSON (%s)", (sink) => {
+    const lines: string[] = [];
+    const round: Record<string, unknown> = {};
+    round["round"] = round;
+    const facts = { big: 1n, round, token: "t-1", cents: 7 };
+    sinks(lines)[sink]?.({ ...about, level: "info", message: "paid", facts });
+    const told = { run: "r1", step: "pay", cents: 7, token: "[redacted]", big: "(no JSON)", round: "(no JSON)" };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([told]);
+  });
+});
+
 describe("metrics", () => {
   test("the catalogue and its page are the same", () => {
     const page = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
@@ -111,9 +143,11 @@ describe("metrics", () => {
     const at = 1_767_225_600_000;
     const error = { kind: "interrupted", code: null, message: "", attempts: 0 } as const;
     const cut = aRow(1, { state: "sent", sentAt: at, error });
-    const record = aRecord({ rows: 3, open: [1] });
+    // One went well, one comes from another run; one came to nothing, and is no step that was kept.
+    const others = [aRow(2, { state: "succeeded" }), aRow(3, { state: "reused" }), aRow(4, { state: "not_applied" })];
+    const record = aRecord({ rows: 4, open: [1] });
     const entry = aLogEntry(2, { at: at + 4_000, taken: [{ what: "interrupted", seq: 1 }] });
-    placed.facts.emit(committed({ record, rows: [cut], entry }));
+    placed.facts.emit(committed({ record, rows: [cut, ...others], entry }));
     const outcome = { what: "outcome", seq: 1, send: 1, outcome: "succeeded", proof: "answer" } as const;
     placed.facts.emit(committed({ record, rows: [cut], entry: aLogEntry(3, { taken: [outcome] }) }));
     const text = await telemetry.metricsText();

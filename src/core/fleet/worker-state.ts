@@ -10,7 +10,8 @@ import { isWedged } from "./liveness.ts";
  * `lost`: its process is gone without a goodbye. `stale`: it is there as far as can be seen, and silent. `wedged`: it takes no jobs though
  * the store answers. `draining`: it takes no new runs and leaves.
  */
-export type WorkerState = "ready" | "draining" | "stale" | "wedged" | "lost";
+export const workerStates = ["ready", "draining", "stale", "wedged", "lost"] as const;
+export type WorkerState = (typeof workerStates)[number];
 
 export interface SeenWorker {
   readonly id: string;

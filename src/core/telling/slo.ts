@@ -2,8 +2,8 @@
  * What the objectives of a saga count: events that are good or not, in a commit as it happens (for metrics), and in the whole
  * story of a run as it is kept (for a report over a window). Owns the definitions; `saga/slo.ts` owns what may be promised.
  *
- * Invariants: O1 both readings count the same things. O2 a run is counted where it first ends; one that goes on counts for what
- * its calls met. O3 a person had to step in where the run was parked; an approval that the saga asks for is no such case.
+ * Invariants: O1 both readings count the same things. O2 a run is counted where it first ends; one that is undone
+ * later counts for how that went, and for what its calls met; one that a late result or a forgetful store takes up again ends anew. O3 a person had to step in where the run was parked; an approval that the saga asks for is no such case.
  */
 import type { ObjectiveSpec, SloName, SloSpec } from "../../saga/index.ts";
 import type { Amounts, Call, LogEntry, Row, RunRecord, Taken } from "../run/index.ts";
@@ -58,7 +58,7 @@ export interface Moved {
 
 /** What a commit has added. `budget`: what `cost` is about. */
 export function sloEvents({ before, record, rows, entry }: Moved, budget: string | null): readonly SloEvent[] {
-  const ends = hasEnded(record.status) && before.record.endedAt === null ? endEvents(record, rows, budget) : [];
+  const ends = hasEnded(record.status) && before.record.endedAt === null ? endsOf(record, rows, budget) : [];
   const calls = entry.taken.flatMap((taken) => callEvents(taken, entry.at, (seq) => watched(before.rows[seq - 1])));
   return calls.length === 0 ? ends : [...ends, ...calls];
 }
@@ -82,17 +82,35 @@ function watched(row: Row | undefined): Watched | null {
 
 // ---- what a run as a whole, and each of its calls, comes to
 
-function endEvents(record: RunRecord, rows: readonly Row[], budget: string | null): readonly SloEvent[] {
-  const { status, reviews, rollback, endedAt, startAt } = record;
+/** How a run ended, and when. */
+type End = Pick<LogEntry, "at"> & { readonly status: RunRecord["status"] };
+
+function endsOf(record: RunRecord, rows: readonly Row[], budget: string | null): readonly SloEvent[] {
+  const { status, endedAt, startAt } = record;
+  const first = isUndone(record) ? [] : endEvents(record, rows, budget, { status, at: endedAt ?? startAt });
+  return [...first, ...unwindEvents(record)];
+}
+
+/** It had ended, and somebody wanted it undone: that says nothing of how it ended. */
+function isUndone({ unwind }: RunRecord): boolean {
+  return unwind?.cause.kind === "undone";
+}
+
+function unwindEvents({ status, rollback }: RunRecord): readonly SloEvent[] {
+  if (!hasEnded(status) || !isUnwound(rollback)) return [];
+  return [{ name: "unwind", good: rollback === "complete", value: null, step: null }];
+}
+
+function endEvents(record: RunRecord, rows: readonly Row[], budget: string | null, end: End): readonly SloEvent[] {
+  const { reviews, startAt } = record;
   const prevented = preventedBy(rows);
   const event = (name: SloName, good: boolean, value: number | null = null) => ({ name, good, value, step: null });
   return [
-    event("completion", status === "completed" && reviews === 0),
+    event("completion", end.status === "completed" && reviews === 0),
     event("intervention", reviews === 0),
     event("duplicates", prevented.reused + prevented.found + prevented.absorbed === 0),
-    ...(status === "completed" ? [event("latency", true, Math.max(0, (endedAt ?? startAt) - startAt))] : []),
+    ...(end.status === "completed" ? [event("latency", true, Math.max(0, end.at - startAt))] : []),
     ...(budget === null ? [] : [event("cost", true, record.budgets[budget]?.used ?? 0)]),
-    ...(isUnwound(rollback) ? [event("unwind", rollback === "complete")] : []),
   ];
 }
 
@@ -153,9 +171,11 @@ export function tallyOf({ record, rows, log }: Story, budget: string | null): Ta
   const reader = new Reader(rows);
   for (const entry of log) for (const taken of entry.taken) reader.take(taken, entry.at);
   const isOver = hasEnded(record.status);
+  const first = isUndone(record) ? log.find(({ to }) => hasEnded(to)) : undefined;
+  const before = first === undefined ? [] : endEvents(record, rows, budget, { status: first.to, at: first.at });
   return {
     hasEnded: isOver,
-    events: [...(isOver ? endEvents(record, rows, budget) : []), ...reader.events],
+    events: [...before, ...(isOver ? endsOf(record, rows, budget) : []), ...reader.events],
     prevented: preventedBy(rows),
     resumed: [...reader.resumed.values()],
   };

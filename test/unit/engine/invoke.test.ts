@@ -60,7 +60,10 @@ function setup(
       {
         clock,
         services: { name: "services" },
-        sink: (line) => void lines.push(line.message),
+        sink: ({ message, facts }) => {
+          if (message.startsWith("no room")) throw new Error("full disk");
+          lines.push(message.startsWith("paid") ? `${message} ${JSON.stringify(facts)}` : message);
+        },
         abortGraceMs: 200,
         maxPayloadBytes: 1_000,
       },
@@ -81,6 +84,21 @@ function setup(
 }
 
 const resultOf = (fact: OutcomeFact | undefined) => (fact?.type === "result" ? fact.result : fact);
+
+test("a log that fails, and facts that are none, fail no call whose effect may be there", async () => {
+  const { begin, outcomes, lines, clock } = setup({
+    action: ({ log }) => {
+      log.info("no room for this line");
+      log.info("paid", null as never);
+      log.info("paid", "cents" as never);
+      return { id: "x" };
+    },
+  });
+  begin();
+  await clock.advance(1);
+  expect(lines).toEqual(["paid {}", "paid {}"]);
+  expect(outcomes).toMatchObject([{ result: { kind: "succeeded" } }]);
+});
 
 test("a line of its log holds no credential, and a line that is no text harms nobody", async () => {
   const { begin, outcomes, lines, clock } = setup({
