@@ -23,7 +23,7 @@ import { type Child, owned, spawnChild, waitFor } from "../support/processes.ts"
 
 const tenant = "default";
 const workerFile = new URL("../../workers/worker.ts", import.meta.url);
-const bootMs = 60_000;
+const patienceMs = 60_000;
 /** R035: an order placed after a fail-over has gone through by then. */
 export const backWithinMs = 15_000;
 /** What the world sees of an order that went through. */
@@ -96,7 +96,7 @@ export class Shop {
     const { namespace, shards } = this.#options;
     const connections = this.#owned.own(faultConnections(server, namespace, harnessTimeoutMs, console.error, shards));
     const opened = () => connections.store.open().then(() => true);
-    await waitFor(opened, { timeoutMs: bootMs, what: "the store to open" });
+    await waitFor(opened, { timeoutMs: patienceMs, what: "the store to open" });
     this.#store = connections.store;
   }
 
@@ -107,7 +107,7 @@ export class Shop {
     const told = { ...place, WORLD_URL: this.#worldUrl, ...env };
     const child = this.#owned.own(await spawnChild(workerFile, { env: told }));
     const isServing = () => child.stdout.includes('"event":"ready"');
-    await waitFor(isServing, { timeoutMs: bootMs, what: "the worker to serve", tell: () => child.stderr });
+    await waitFor(isServing, { timeoutMs: patienceMs, what: "the worker to serve", tell: () => child.stderr });
     return child;
   }
 
@@ -227,7 +227,9 @@ export class Shop {
   async witness({ operationId: id }: WorldArrival): Promise<{ readonly intent: boolean }> {
     const run = { tenant, id: id.split("/")[2] ?? "" };
     // While the store changes hands nobody can look: the outside is slow for so long.
-    const rows = await waitFor(() => this.#looking.ledger(run), { what: "the store to be looked into", everyMs: 50 });
+    const rows = await waitFor(() => this.#looking.ledger(run), {
+      ...{ what: "the store to be looked into", everyMs: 50, timeoutMs: patienceMs },
+    });
     const mine = rows.find((row) => operationId(this.#options.namespace, run, row) === id);
     return { intent: (mine?.call.firstSentRevision ?? null) !== null };
   }

@@ -322,10 +322,19 @@ function wasAccepted(client: readonly ClientEvent[], ref: RunRef): boolean {
   return client.some((event) => event.op === "start" && event.outcome === "ok" && runKey(event.run) === runKey(ref));
 }
 
+/** All of one revision: a run that has ended may still put down that it gave its turn, or what was told of it. */
 async function bookOf({ store, sagas }: Witnesses, ref: RunRef): Promise<Book | null> {
-  const record = await store.read(ref);
-  if (record === null) return null;
-  const [rows, log] = await Promise.all([store.ledger(ref), store.log(ref)]);
+  let record = await store.read(ref);
+  for (;;) {
+    if (record === null) return null;
+    const [rows, log] = await Promise.all([store.ledger(ref), store.log(ref)]);
+    const now = await store.read(ref);
+    if (now?.revision === record.revision) return bookIn(sagas, { ref, record, rows, log });
+    record = now;
+  }
+}
+
+function bookIn(sagas: Witnesses["sagas"], { ref, record, rows, log }: Omit<Book, "saga">): Book {
   const saga = sagas.find((candidate) => candidate.name === record.saga && candidate.version === record.version);
   return { ref, record, rows, log, saga };
 }

@@ -190,11 +190,11 @@ export interface WaitOptions {
 
 /**
  * Asks until the answer is neither `undefined` nor `false`, and gives it. An exception counts as not yet.
- * Rejects after `timeoutMs` (10 s) with what was waited for, the last answer or exception, and what there is to tell.
+ * Rejects after `timeoutMs` (20 s) with what was waited for, the last answer or exception, and what there is to tell.
  */
 export async function waitFor<T>(
   condition: () => T | undefined | false | Promise<T | undefined | false>,
-  { timeoutMs = 10_000, everyMs = 10, what = "a condition", tell }: WaitOptions = {},
+  { timeoutMs = 20_000, everyMs = 10, what = "a condition", tell }: WaitOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   const expiry = timer(timeoutMs);
