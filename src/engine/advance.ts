@@ -98,7 +98,10 @@ export class Driver implements LeaseHolder {
     const ask = (request: ToolRequest) => this.#ask(request);
     this.#calls = new Calls(context, this.#held, this.#machine, this.#time, learn, (fact) => this.#keep(fact), ask);
     this.#intents = new Intents(context, this.#ref, (fact) => this.#mail.post(fact));
-    this.#turns = new Turns(context, this.#ref, this.#time, (fact) => this.#mail.post(fact));
+    this.#turns = new Turns(context, this.#ref, this.#time, {
+      learn: (fact) => this.#mail.post(fact),
+      isLost: () => this.#lost,
+    });
   }
 
   /** Resolves when this process has nothing more to do for the run. */

@@ -61,6 +61,8 @@ export interface EngineContext extends EnginePorts {
   refused(run: RunRef): void;
   /** May runs be driven of which this process remembers nothing more, or is that left to others for now (`worlds.ts`)? */
   isOpen(): boolean;
+  /** Has this process compared all that it remembers with the store that answers now, and put right what that had forgotten? */
+  isSettled(): boolean;
   /** What this process remembers of the run, where the store that answered has forgotten it. */
   forgottenBy(stored: RunRecord): Remembered | null;
   /** Nobody is to drive runs of this saga for the time being. */
@@ -148,12 +150,13 @@ export interface Answered<Answer> {
 
 /**
  * Sends one request again, unchanged, until it is answered or the process ends (`null`). It must be idempotent. Throws only
- * what sending it again cannot change: a refusal by name.
+ * what sending it again cannot change: a refusal by name. `isOwed` is asked before it is sent again: `false` ends it (`null`).
  */
 export async function untilAnswered<Answer>(
   context: EngineContext,
   where: string,
   request: () => Promise<Answer>,
+  isOwed: () => Promise<boolean> = async () => true,
 ): Promise<Answered<Answer> | null> {
   let delay: number = resendMs.first;
   for (let resent = false; ; resent = true) {
@@ -166,8 +169,18 @@ export async function untilAnswered<Answer>(
       if (error instanceof RepriseError && !isUnavailable(error)) throw error;
       await pause(context.clock, delay);
       delay = Math.min(delay * 2, resendMs.most);
+      if (!(await isOwed())) return null;
     }
   }
+}
+
+/** Waits until this process knows what the store that answers now has forgotten; `false`: it ends before that. */
+export async function untilSettled(context: EngineContext): Promise<boolean> {
+  while (!context.isSettled()) {
+    if (context.isOver()) return false;
+    await pause(context.clock, resendMs.first);
+  }
+  return true;
 }
 
 /** Waits until what the store has acknowledged is durable, where that is not a matter of course. */

@@ -4,7 +4,8 @@
  *
  * Invariants: U1 a request is sent again unchanged until it is answered. U2 `turn_given` is learnt only after everybody who may ask
  * now was told; who is told asks, and is answered by the line. U3 no turn is lost with a process: whoever is told to wait looks
- * whether those before it have ended, and gives for them. A run that has ended has no turn, whatever the line says.
+ * whether those before it have ended, and gives for them. A run that has ended has no turn, whatever the line says. U4 a turn is
+ * given in a world in which its run has ended: a store that came back may have forgotten that, and the run stands in line again.
  */
 import {
   type AskTurnAnswer,
@@ -17,23 +18,29 @@ import {
   type TurnOrder,
   turnOf,
 } from "../core/index.ts";
-import { type EngineContext, untilAnswered, wake } from "./context.ts";
+import { type EngineContext, untilAnswered, untilSettled, wake } from "./context.ts";
 import type { StoreTime } from "./store-time.ts";
 
 type Learnt = Extract<DriverFact, { readonly type: "turn" | "turn_given" }>;
 
+export interface TurnsParts {
+  readonly learn: (fact: Learnt) => void;
+  /** Does somebody else drive the run by now, or is it another one than it was? */
+  readonly isLost: () => boolean;
+}
+
 export class Turns {
   readonly #context: EngineContext;
   readonly #run: RunRef;
-  readonly #learn: (fact: Learnt) => void;
+  readonly #parts: TurnsParts;
   readonly #time: StoreTime;
   readonly #flights = new Set<string>();
 
-  constructor(context: EngineContext, run: RunRef, time: StoreTime, learn: (fact: Learnt) => void) {
+  constructor(context: EngineContext, run: RunRef, time: StoreTime, parts: TurnsParts) {
     this.#context = context;
     this.#run = run;
     this.#time = time;
-    this.#learn = learn;
+    this.#parts = parts;
   }
 
   /** `turn:ask`, `turn:give`. */
@@ -50,7 +57,7 @@ export class Turns {
       try {
         const fact = await this.#say(order);
         this.#flights.delete(key);
-        if (fact !== null) this.#learn(fact);
+        if (fact !== null) this.#parts.learn(fact);
       } finally {
         this.#flights.delete(key);
       }
@@ -60,8 +67,10 @@ export class Turns {
 
   async #say({ kind, turn, limit, startedAt }: TurnOrder): Promise<Learnt | null> {
     const { tenant, id: run } = this.#run;
-    if (kind === "give")
-      return (await giveTurn(this.#context, tenant, { turn, run, limit })) ? { type: "turn_given" } : null;
+    if (kind === "give") {
+      const isOurs = async () => !this.#parts.isLost();
+      return (await giveTurn(this.#context, tenant, { turn, run, limit }, isOurs)) ? { type: "turn_given" } : null;
+    }
     const answer = await this.#ask({ turn, run, limit, startedAt });
     return answer === null ? null : { type: "turn", answer };
   }
@@ -82,14 +91,12 @@ export class Turns {
 
   /** `true`: one of them had ended, and its turn is given. */
   async #giveForEnded({ turn, limit }: AskTurnCommand, before: readonly string[]): Promise<boolean> {
-    const { store } = this.#context;
     const { tenant } = turn;
     let found = false;
     for (const id of before) {
-      const sent = await untilAnswered(this.#context, "turn", () => store.read({ tenant, id }));
-      if (sent === null) return found;
-      if (sent.answer !== null && !hasEnded(sent.answer.status)) continue;
-      await giveTurn(this.#context, tenant, { turn, run: id, limit });
+      const isOver = () => hasNoTurn(this.#context, { tenant, id });
+      if (!(await isOver())) continue;
+      await giveTurn(this.#context, tenant, { turn, run: id, limit }, isOver);
       found = true;
     }
     return found;
@@ -102,13 +109,29 @@ export async function giveLeftTurn(context: EngineContext, run: RunRef): Promise
   const record = read?.answer ?? null;
   if (record === null || record.limit === null || record.limit.state === "freed" || !hasEnded(record.status)) return;
   const { key, limit } = record.limit;
-  await giveTurn(context, run.tenant, { turn: turnOf(run.tenant, record.saga, key), run: run.id, limit });
+  const command = { turn: turnOf(run.tenant, record.saga, key), run: run.id, limit };
+  await giveTurn(context, run.tenant, command, () => hasNoTurn(context, run));
 }
 
-/** Gives a turn and tells who may ask now; sent twice it tells them twice, which changes nothing. `false`: the process ends. */
-async function giveTurn(context: EngineContext, tenant: string, command: GiveTurnCommand): Promise<boolean> {
+/** It has ended, or is not there (any more). `false` also where the process ends before the store has said so. */
+async function hasNoTurn(context: EngineContext, run: RunRef): Promise<boolean> {
+  const read = await untilAnswered(context, "turn", () => context.store.read(run));
+  return read !== null && (read.answer === null || hasEnded(read.answer.status));
+}
+
+/**
+ * Gives a turn and tells who may ask now; sent twice it tells them twice, which changes nothing. It is not sent again to a store that
+ * may have forgotten the run's end before that is known, and `isOver` says so once more. `false`: it is not given, or the process ends.
+ */
+async function giveTurn(
+  context: EngineContext,
+  tenant: string,
+  command: GiveTurnCommand,
+  isOver: () => Promise<boolean>,
+): Promise<boolean> {
   const { store, owner: by } = context;
-  const given = await untilAnswered(context, "turn", () => store.giveTurn(command));
+  const isOwed = async () => (await untilSettled(context)) && (await isOver());
+  const given = await untilAnswered(context, "turn", () => store.giveTurn(command), isOwed);
   if (given === null) return false;
   for (const id of given.answer.next) {
     const slot = `turn:${command.run}`;

@@ -409,6 +409,7 @@ class EngineWorker implements Worker {
       },
       refused: (run) => this.#memory.doubt(run),
       isOpen: () => this.#worlds.isOpen,
+      isSettled: () => this.#worlds.isSettled,
       forgottenBy: (stored) => this.#memory.forgottenBy(stored),
       isPaused: (saga) => this.#paused.has(saga),
       isStopping: () => this.#stopping,

@@ -47,6 +47,11 @@ export class Worlds {
     return !this.#isLooking && this.#waitsUntil === null;
   }
 
+  /** Was everything that is remembered compared with this world, and put right? */
+  get isSettled(): boolean {
+    return this.isOpen && this.#compared === this.#world;
+  }
+
   /** The first world: nothing is remembered yet, so there is nothing to compare. Others may. */
   async begin(): Promise<void> {
     this.#world = await this.#parts.context.store.world();

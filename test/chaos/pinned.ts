@@ -30,8 +30,8 @@ export const pinned: readonly PinnedRound[] = [
   {
     asked: { seed: 1, runs: 10_000, kills: 500, fsync: "everysec" },
     found:
-      "an ended run that was made anew from memory was dropped by that memory; undos went in another order than effects, as revisions were given twice",
-    tests: ["test/unit/engine/memory.test.ts", "test/unit/core-rollback.test.ts"],
+      "an ended run that was made anew from memory was dropped by that memory; undos went in another order than effects, as revisions were given twice; the turn of a run whose end the store had forgotten was given away by a request that was sent again",
+    tests: ["test/unit/engine/memory.test.ts", "test/unit/core-rollback.test.ts", "test/unit/engine/turns.test.ts"],
   },
   {
     asked: { seed: 1, runs: 10_000, kills: 500, fsync: "always" },
