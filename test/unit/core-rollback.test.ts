@@ -50,6 +50,26 @@ describe("a store that knows less than a worker remembers", () => {
     expect(play.ordered).toEqual(["a", "b", "c", "c"]);
   });
 
+  test("who knows most brings back what was sent last, also where somebody who knew less came first and to the same revision", () => {
+    const play = new Play(saga());
+    const old = play.run;
+    const log = play.log.length;
+    play.answer("a", ok("a-1"));
+    const less = remembered(play);
+    play.answer("b", ok("b-1"));
+    const more = remembered(play, { at: less.at + 1 });
+    play.run = old;
+    play.log.length = log;
+    play.inFlight.clear();
+    find(play, less);
+    expect(play.run.record.revision).toBe(more.revision);
+    expect(isForgotten(play.run.record, more)).toBe(true);
+    find(play, more);
+    expect(play.review).toMatchObject({ reason: "store_rollback", evidence: { restored: true } });
+    expect(play.row("b")).toMatchObject({ call: { state: "succeeded" }, output: { id: "b-1" } });
+    expect(play.row("c").call).toMatchObject({ state: "planned", error: { kind: "interrupted" } });
+  });
+
   test("a fence that the store gives out again does not make a call of the forgotten world this driver's own", () => {
     const { play, known } = rolledBack();
     find(play, known, play.fence);

@@ -27,8 +27,10 @@ export function isForgotten(stored: RunRecord, known: Remembered): boolean {
 
 /** Takes what is remembered of a run that the store has forgotten in part. */
 export function takeRemembered(draft: Draft, known: Remembered): void {
-  const { revision } = draft.before.record;
-  const run = known.run !== null && known.run.record.revision > revision ? known.run : null;
+  const { revision, knownTo } = draft.before.record;
+  // What somebody brought back who knew less may have come to the same revision: it is of an older world than what is known here.
+  const isOlder = knownTo !== null && known.at > knownTo;
+  const run = known.run !== null && (isOlder || known.run.record.revision > revision) ? known.run : null;
   draft.revision = Math.max(revision, known.revision) + 1;
   draft.lost = lostBetween(draft);
   if (run !== null) bringBack(draft, known, run);
