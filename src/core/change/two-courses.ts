@@ -22,8 +22,9 @@ export function joined(goesOn: readonly Row[], other: readonly Row[]): readonly 
     if (seqs.has(nameOf(row))) continue;
     const seq = rows.length + 1;
     seqs.set(nameOf(row), seq);
-    const parent = other[(row.tool?.parent ?? 0) - 1];
-    rows.push(left(row, seq, parent === undefined ? null : (seqs.get(nameOf(parent)) ?? null)));
+    // What asked for a tool stands before it, so it has its place by now.
+    const seqOf = (parent: number): number => seqs.get(nameOf(other[parent - 1] as Row)) as number;
+    rows.push(left(row, seq, seqOf));
   }
   return rows;
 }
@@ -33,9 +34,10 @@ function nameOf({ step, occurrence }: Row): string {
 }
 
 /** Nobody waits for it any more, and a request for the same finds another row. */
-function left(row: Row, seq: number, parent: number | null): Row {
-  const tool = row.tool === null || parent === null ? null : { ...row.tool, parent, match: `${row.tool.match}~${seq}` };
-  return { ...row, seq, tool, abandoned: true, told: row.told ?? "nothing" };
+function left(row: Row, seq: number, seqOf: (parent: number) => number): Row {
+  const { tool, told } = row;
+  const renamed = tool === null ? null : { ...tool, parent: seqOf(tool.parent), match: `${tool.match}~${seq}` };
+  return { ...row, seq, tool: renamed, abandoned: true, told: told ?? "nothing" };
 }
 
 function both(row: Row, twin: Row): Row {
