@@ -305,8 +305,10 @@ export class Play {
 
   /** The line answers whether it is the run's turn. */
   turned(answer: AskTurnAnswer): Decision {
-    if (!this.line.delete("turn:ask")) throw new Error("nobody has asked for a turn");
-    return this.step({ type: "turn", answer });
+    const order = this.line.get("turn:ask");
+    if (order?.kind !== "ask") throw new Error("nobody has asked for a turn");
+    this.line.delete("turn:ask");
+    return this.step({ type: "turn", answer, asked: order.asked });
   }
   /** The line has heard that it is over. */
   given(): Decision {

@@ -172,10 +172,14 @@ describe("a store that knows less than a worker remembers", () => {
     play.inFlight.clear();
     find(play, known);
     expect([...play.line.keys()]).toEqual(["turn:ask"]);
+    // Under a number that no world has heard: what it gave in the other one is older.
+    const asked = known.revision + 1;
+    expect(play.line.get("turn:ask")?.asked).toBe(asked);
     play.verb(retry());
     expect(play.flying()).toEqual([]);
     play.turned({ answer: "MINE" });
     expect(play.flying()).toEqual(["b"]);
+    expect(play.run.record.limit?.asked).toBe(asked);
   });
 
   test("a question that was open in it is put again after this one", () => {

@@ -77,6 +77,16 @@ describe("a record", () => {
     expect(decodeRecord(run, stored)).toStrictEqual(record);
   });
 
+  test("of a run that has a turn keeps the number under which it asked, and reads one from before there were numbers", () => {
+    const limit = { key: "c1", limit: 2, state: "mine", askAt: null } as const;
+    const numbered = aRecord({ ...run, limit: { ...limit, asked: 7 } });
+    const stored = encodeRecord(numbered);
+    expect(decodeRecord(run, stored)).toStrictEqual(numbered);
+    const older = { ...stored, text: stored.text.replace(',"asked":7', "") };
+    expect(older.text).not.toBe(stored.text);
+    expect(decodeRecord(run, older)).toStrictEqual(aRecord({ ...run, limit }));
+  });
+
   test("of an ended run hands its output over part by part, and reads it from the ledger again", () => {
     const text = "x".repeat(200);
     const output = { reserve: { text }, note: "short" };
