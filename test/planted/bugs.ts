@@ -46,9 +46,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/engine/advance.ts",
-        find: "const written = await this.#write(decision);",
+        find: "const sent = commit === null ? null : await this.#send(commit);",
         replace:
-          "this.#calls.begin(decision, this.#context.clock.monotonicMs(), null); const written = await this.#write(decision);",
+          "this.#calls.begin(decision, this.#context.clock.monotonicMs(), null); const sent = commit === null ? null : await this.#send(commit);",
       },
       {
         file: "src/engine/advance.ts",
