@@ -377,7 +377,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/engine/worlds.ts",
-        find: "return !this.#isLooking && this.#waitsUntil === null;",
+        find: "return !this.#isLooking && this.#waitsUntil === null && this.#asked === this.#world;",
         replace: "return true;",
       },
     ],
@@ -389,8 +389,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/core/change/rollback.ts",
-        find: "draft.revision = Math.max(revision, known.revision) + 1;",
-        replace: "draft.revision = revision + 1;",
+        find: "draft.revision = Math.max(stored, known.revision) + 1;",
+        replace: "draft.revision = stored + 1;",
       },
     ],
     claimed: [rollbacks],
