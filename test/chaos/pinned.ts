@@ -34,6 +34,7 @@ export const pinned: readonly PinnedRound[] = [
     tests: [
       "test/unit/engine/memory.test.ts",
       "test/unit/core-rollback.test.ts",
+      "test/unit/core-rollback-properties.test.ts",
       "test/unit/engine/turns.test.ts",
       "test/contract/suite/turns.ts",
     ],

@@ -25,6 +25,7 @@ import {
   type Parent,
   type PermitState,
   type PublishOrder,
+  type Remembered,
   type Row,
   type Run,
   type Shares,
@@ -101,7 +102,7 @@ export class Play {
   due: number | null = null;
   readonly #settings: DecideInput["settings"];
   readonly #watch: (() => void) | undefined;
-  readonly #witness = new Witness();
+  #witness = new Witness();
   readonly #answered = new Set<ToolAsk>();
   #stopping = false;
   #asks = 0;
@@ -179,6 +180,25 @@ export class Play {
   takeOver(how: { readonly died: boolean } = { died: true }): Decision {
     this.#witness.lost(this.inFlight.values());
     return this.acquire(how);
+  }
+
+  /** The store is one that stands elsewhere: whatever was under way here is of another world, and nobody drives it. */
+  becomes(run: Run, log: readonly LogEntry[]): void {
+    this.run = run;
+    this.log.splice(0, this.log.length, ...log);
+    for (const held of [this.inFlight, this.registry, this.line, this.permits]) held.clear();
+    this.#witness = new Witness();
+    this.#stopping = false;
+    this.held = false;
+    this.due = this.now;
+  }
+
+  /** A process takes it that remembers more than the store. */
+  remembers(remembered: Remembered): Decision {
+    this.becomes(this.run, [...this.log]);
+    this.fence += 1;
+    this.held = true;
+    return this.step({ type: "acquired", takenFrom: null, permits: [], remembered });
   }
 
   stop(): Decision {

@@ -70,7 +70,7 @@ describe("a record", () => {
       as: [2],
       lf: 4,
       lk: 6,
-      kt: at + 3,
+      kt: { at: at + 3, revision: 7, as: 8 },
       d: "digest",
     });
     expect([stored.revision, stored.status, stored.pool, stored.priority]).toEqual([9, "n", "gpu", 3]);
@@ -388,7 +388,7 @@ function fullRecord(): RunRecord {
     migratedFrom: { version: 2, hash: "older", revision: 5, snapshot: null },
     logFrom: 4,
     logMark: 6,
-    knownTo: at + 3,
+    knownTo: { at: at + 3, revision: 7, as: 8 },
     logDigest: "digest",
   });
 }
