@@ -122,8 +122,7 @@ function comesBack({ record: stored, rows }: Run, { record: remembered, rows: kn
 /** The run stands where it is remembered. */
 function takeCourse(draft: Draft, { record, inbox }: Run, at: number): void {
   const { revision, logDigest, seen, logFrom, logMark } = draft.record;
-  const limit = askedAgain(record.limit);
-  Object.assign(draft.record, record, { revision, logDigest, seen, logFrom, logMark, limit });
+  Object.assign(draft.record, record, { revision, logDigest, seen, logFrom, logMark });
   // Taken by one of the forgotten commits.
   const waiting = new Set(inbox.map(({ commandId }) => commandId));
   for (const entry of draft.inbox.slice()) {
