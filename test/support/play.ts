@@ -35,6 +35,7 @@ import {
   toolAnswer,
   type VerbCommand,
 } from "../../src/core/index.ts";
+import { callOf } from "../../src/core/rows.ts";
 import type { Json, Saga } from "../../src/saga/index.ts";
 import { checkDecision } from "./play-invariants.ts";
 import { Witness } from "./play-witness.ts";
@@ -77,6 +78,8 @@ export class Play {
   fence = 0;
   /** The lease is held. */
   held = false;
+  /** Drivers that lost the run and are not gone: they may be frozen. */
+  readonly frozen = new Set<string>();
   random = 0.5;
   machine: Machine;
   /** Calls and probes under way. */
@@ -101,7 +104,7 @@ export class Play {
   due: number | null = null;
   readonly #settings: DecideInput["settings"];
   readonly #watch: (() => void) | undefined;
-  readonly #witness = new Witness();
+  readonly #witness = new Witness(this.frozen);
   readonly #answered = new Set<ToolAsk>();
   #stopping = false;
   #asks = 0;
@@ -171,7 +174,7 @@ export class Play {
     this.registry.clear();
     this.line.clear();
     const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
-    const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
+    const from = takenFrom === null ? null : { owner: `w${this.fence - 1}`, died: takenFrom.died };
     return this.step({ type: "acquired", takenFrom: from, permits });
   }
 
@@ -179,6 +182,14 @@ export class Play {
   takeOver(how: { readonly died: boolean } = { died: true }): Decision {
     this.#witness.lost(this.inFlight.values());
     return this.acquire(how);
+  }
+
+  /** The process that held the run stands still, and lives; another one takes over. Gives its name. */
+  freeze(): string {
+    const owner = `w${this.fence}`;
+    this.frozen.add(owner);
+    this.takeOver({ died: false });
+    return owner;
   }
 
   stop(): Decision {
@@ -220,7 +231,7 @@ export class Play {
       now: this.now,
       commitId: `c${this.#commits}`,
       random: this.random,
-      actor: "w",
+      actor: `w${this.fence}`,
       fence: this.fence,
       inFlight: new Set([...this.inFlight.keys(), ...this.registry.keys(), ...this.line.keys()]),
     };
@@ -266,7 +277,7 @@ export class Play {
   #order(order: CallOrder): void {
     const key = `${order.kind}:${order.seq}`;
     if (this.inFlight.has(key)) throw new Error(`${key} is ordered twice`);
-    this.#witness.ordered(order, this.run, this.machine, this.now);
+    this.#witness.ordered(order, this.run, this.machine, { now: this.now, owner: `w${this.fence}` });
     this.inFlight.set(key, order);
     this.orders.push(order);
     this.ordered.push(this.nameOf(order));
@@ -317,7 +328,10 @@ export class Play {
   probe(name: string, answer: "happened" | "absent" | "cannot_tell", output: Json = { id: "found" }): Decision {
     const { seq, side } = this.#land(`probe ${name}`);
     const known = answer === "happened" && side === "action" ? output : null;
-    return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null });
+    const row = this.run.rows[seq - 1];
+    const senders = row === undefined ? [] : (callOf(row, side)?.senders ?? []);
+    const gone = senders.flatMap(({ owner }) => (this.frozen.has(owner) ? [] : [owner]));
+    return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null, gone });
   }
 
   /** A request to the child of that step's row (`undo order`: to go back) comes back; `nth` of those under way. */
@@ -491,7 +505,7 @@ export class Play {
   permitRow({ seq, call: { send } }: Row): void {
     const { now } = this;
     const times = { until: now + 10_000, sentAt: now, deadline: now + 43_000 };
-    this.#witness.granted(`action:${seq}`, { send, at: now, deadline: times.deadline, operationId: "" });
+    this.#witness.granted(`action:${seq}`, { send, owner: "gpu", at: now, deadline: times.deadline, operationId: "" });
     this.permits.set(seq, { seq, send, side: "action", token: "t", owner: "gpu", ...times, expired: false });
   }
 }
