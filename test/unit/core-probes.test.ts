@@ -128,8 +128,12 @@ describe("absent", () => {
     play.answer("a", timedOut());
     play.probe("a", "cannot_tell");
     play.advance(1_000);
+    play.answer("a", timedOut());
+    play.advance(windowMs);
+    play.probe("a", "cannot_tell");
     play.now += windowMs;
     play.answer("a", timedOut());
+    play.advance(windowMs);
     play.probe("a", "absent");
     expect(play.row("a").call).toMatchObject({ state: "planned", doubtUntil: null, deadline: null });
   });
