@@ -128,14 +128,11 @@ describe("absent", () => {
     play.answer("a", timedOut());
     play.probe("a", "cannot_tell");
     play.advance(1_000);
-    play.answer("a", timedOut());
-    play.advance(windowMs);
-    play.probe("a", "cannot_tell");
+    expect(play.row("a").call).toMatchObject({ state: "sent", doubtUntil: epochMs + windowMs });
     play.now += windowMs;
-    play.answer("a", timedOut());
-    play.advance(windowMs);
+    play.takeOver();
     play.probe("a", "absent");
-    expect(play.row("a").call).toMatchObject({ state: "planned", doubtUntil: null, deadline: null });
+    expect(play.row("a").call).toMatchObject({ state: "sent", doubtUntil: null, deadline: play.now + windowMs });
   });
 });
 
