@@ -134,6 +134,68 @@ describe.concurrent("stopped for longer than its lease", () => {
   });
 });
 
+/** The other side was asked past the deadline and knew of nothing; resolves sooner where the call was made again. */
+async function absentPastDeadline({ room }: Zombie, operationId: string): Promise<void> {
+  const isAbsent = async () => {
+    if ((await room.entries()).filter((each) => each.kind === "arrival" && each.operationId === operationId).length > 1)
+      return true;
+    const { call } = await room.rowOf("pick");
+    const last = (await room.log()).findLast(({ taken }) => taken.some(({ what }) => what === "probed"));
+    return last !== undefined && call.state === "unknown" && call.deadline !== null && last.at > call.deadline + 100;
+  };
+  await waitFor(isAbsent, { timeoutMs: 30_000, what: "an absence to be told past the deadline" });
+}
+
+describe.concurrent("stopped past the deadline of its call", () => {
+  test("I3 I5 with the request of a once call on its way: an absence is not believed while it lives, and it is made once", async () => {
+    const mine = await zombie("stopped-past-deadline", null);
+    const { room, worker, owner } = mine;
+    const operationId = room.operationOf("pick");
+    stage.world.fault({ service: "pick", operationId, kind: "hang-before-apply" });
+    await room.start("whole");
+    const held = await stage.world.nextHeld({ operationId });
+    worker.child.freeze();
+    await takeOver(mine);
+    await absentPastDeadline(mine, operationId);
+    expect((await room.rowOf("pick")).call).toMatchObject({ state: "unknown", senders: [{ send: 1, owner }] });
+    held.release();
+    worker.child.thaw();
+    await room.rest();
+    await comesBack(mine, () => undefined);
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect(await room.counts()).toMatchObject(done);
+  });
+
+  test("I3 I5 with the request about to leave: made by it or by the other, once", async () => {
+    const plan: Plan = { point: "P06", step: "pick", signal: "SIGSTOP" };
+    const mine = await zombie("stopped-about-to-pick", plan);
+    const { room, worker } = mine;
+    await room.start("whole");
+    await stops(mine, plan);
+    await takeOver(mine);
+    await absentPastDeadline(mine, room.operationOf("pick"));
+    worker.child.thaw();
+    await room.rest(); // whoever was frozen has let go of it, and is still there
+    await comesBack(mine, () => undefined);
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect((await room.counts())["pick"]).toMatchObject({ effects: 1 });
+  });
+
+  test("I3 I5 and killed there: the call is made by the other, once", async () => {
+    const plan: Plan = { point: "P06", step: "pick", signal: "SIGSTOP" };
+    const mine = await zombie("stopped-and-killed", plan);
+    const { room, worker } = mine;
+    await room.start("whole");
+    await stops(mine, plan);
+    await takeOver(mine);
+    await absentPastDeadline(mine, room.operationOf("pick"));
+    await worker.child.kill("SIGKILL");
+    await room.rest();
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect((await room.counts())["pick"]).toMatchObject({ arrivals: 1, effects: 1 });
+  });
+});
+
 describe("cut off from Redis for longer than its lease", () => {
   test("I3 I5 two workers at once on one run: the one that was cut off commits nothing", async () => {
     const mine = await zombie("cut-off", null, proxy.url);

@@ -214,7 +214,10 @@ describe("probes", () => {
   test("used up ask a person, who is told who may still send it, and may ask again", () => {
     const play = frozen();
     exhausted(play);
-    expect(play.review).toMatchObject({ reason: "unknown_outcome", verbs: ["probe", "resolve", "compensate", "close"] });
+    expect(play.review).toMatchObject({
+      reason: "unknown_outcome",
+      verbs: ["probe", "resolve", "compensate", "close"],
+    });
     expect(play.review?.message).toContain("w1 is not gone and has not said what became of it");
     play.verb(probeNow);
     play.probe("a", "absent");
