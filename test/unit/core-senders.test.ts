@@ -53,13 +53,15 @@ describe("absent, while the process that had the run is not gone", () => {
     });
   });
 
-  test("is believed at once where that process is known to have died with the run", () => {
+  test("waits for nobody where that process is known to have died, but for what it may have sent last", () => {
     const play = begun();
-    play.now += windowMs;
     play.takeOver({ died: true });
-    play.probe("a", "absent");
-    expect(play.flying()).toEqual(["a"]);
-    expect(play.row("a").call.senders).toEqual([{ send: 2, owner: "w2" }]);
+    expect(play.row("a").call).toMatchObject({ senders: [], deadline: epochMs + windowMs });
+    const late = begun();
+    late.now += 2 * windowMs; // it may have stood still before it died
+    late.takeOver({ died: true });
+    late.probe("a", "absent");
+    expect(late.row("a").call).toMatchObject({ state: "unknown", senders: [], deadline: late.now + latenessMs + 1 });
   });
 
   test("is believed once it is gone and what it may have sent last had its time to arrive", () => {

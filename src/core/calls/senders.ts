@@ -55,13 +55,6 @@ export function haveGone(draft: Draft, place: Place, gone: readonly string[]): b
   return true;
 }
 
-/** The process that had the run is known to have died with it. */
-export function hasDied(draft: Draft, place: Place, owner: string): void {
-  const { senders } = callAt(draft, place);
-  const left = senders.filter((sender) => sender.owner !== owner);
-  if (left.length < senders.length) patchCall(draft, place, { senders: left });
-}
-
 /** A send that left just now may arrive until then; later than what a probe that is under way was asked for. */
 function untilArrived(draft: Draft, place: Place, send: number): Pick<Call, "deadline" | "doubtUntil"> {
   const { deadline, doubtUntil, send: newest } = callAt(draft, place);

@@ -11,7 +11,7 @@ import { callOf, type Side } from "../rows.ts";
 import type { Call } from "../run/index.ts";
 import { repeatOffer } from "./grant.ts";
 import { interrupt, poisonLimit } from "./outcome.ts";
-import { hasDied, permitted } from "./senders.ts";
+import { haveGone, permitted } from "./senders.ts";
 
 type Acquired = Extract<DriverFact, { type: "acquired" }>;
 
@@ -38,7 +38,7 @@ function markSent(draft: Draft, { seq, send, owner, sentAt, deadline }: PermitSt
 export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   const died = takenFrom?.died ?? false;
   const left = placesLeft(draft);
-  if (takenFrom?.died) for (const place of left) hasDied(draft, place, takenFrom.owner);
+  if (takenFrom?.died) for (const place of left) haveGone(draft, place, [takenFrom.owner]);
   if (died && isUnexplained(draft, left)) countDeath(draft);
   for (const place of left) interrupt(draft, place, died);
   for (const permit of permits) if (permit.expired) takeExpired(draft, permit);
