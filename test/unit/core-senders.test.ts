@@ -85,6 +85,7 @@ describe("absent, while the process that had the run is not gone", () => {
     play.inFlight.clear();
     const fact = { type: "probed", seq: 1, side: "action", answer: "absent", output: null, unusable: false } as const;
     play.step({ ...fact, note: null, gone: ["w7"] });
+    play.step({ ...fact, note: null });
     expect(play.row("a").call).toMatchObject({ state: "unknown", senders: [{ owner: "w1" }] });
   });
 
@@ -99,6 +100,11 @@ describe("absent, while the process that had the run is not gone", () => {
         { send: 2, owner: "w2" },
       ],
     });
+    play.freeze();
+    play.probe("a", "absent");
+    expect(play.taken()).toContainEqual(
+      expect.objectContaining({ note: expect.stringContaining("w1 and w2 are not gone and have not said") }),
+    );
   });
 
   test("is not believed of a compensation", () => {

@@ -11,7 +11,7 @@ export const maxProbes = 5;
 const afterDeadlineMs = { first: 5_000, second: 30_000 } as const;
 const minProbeGapMs = 1_000;
 /** The least gap before each probe while somebody who is not gone may still send it: what stands still for less is outlasted. */
-const heldGapsMs: readonly number[] = [0, 1_000, 5_000, 15_000, 30_000];
+const heldGapsMs = [0, 1_000, 5_000, 15_000, 30_000] as const;
 
 /** From the grant until nobody can make the outside apply it any more (design section 6, Deadline). */
 export function windowMs({ startWithinMs, abortGraceMs }: WindowSettings, spec: CallSpec): number {
@@ -44,7 +44,8 @@ function growth(backoff: RetryPolicy["backoff"], attempts: number): number {
 export function nextProbeAt(asked: number, now: number, deadline: number, isHeld: boolean): number | null {
   if (asked === 0) return now;
   if (asked >= maxProbes) return null;
-  const gapMs = isHeld ? (heldGapsMs[asked] ?? minProbeGapMs) : minProbeGapMs;
+  // There is one for each of `maxProbes`.
+  const gapMs = isHeld ? (heldGapsMs[asked] as number) : minProbeGapMs;
   return Math.max(now + gapMs, probeMark(asked, now, deadline));
 }
 

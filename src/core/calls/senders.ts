@@ -60,7 +60,7 @@ function untilArrived(draft: Draft, place: Place, send: number): Pick<Call, "dea
   const { deadline, doubtUntil, send: newest } = callAt(draft, place);
   const until = draft.input.now + specOf(draft, rowAt(draft, place.seq), place.side).latenessMs + 1;
   if (send === newest && deadline !== null) return { deadline: later(deadline, until), doubtUntil };
-  return { deadline, doubtUntil: doubtUntil === null ? null : later(doubtUntil, until) };
+  return { deadline, doubtUntil: later(doubtUntil, until) };
 }
 
 /** Why no absence is believed; `null`: nobody may send it any more. */
