@@ -105,11 +105,11 @@ function tellStarted(
  * lost the run itself asks, when it is first driven.
  */
 async function standInLine(connection: Connection, { record }: CreateCommand, startedAt: number): Promise<void> {
-  const { tenant, saga, id: run, limit: turns, startAt } = record;
+  const { tenant, saga, id: run, limit: turns, startAt, revision: asked } = record;
   if (turns === null || startAt > startedAt) return;
   const { key, limit } = turns;
   try {
-    await (await connection.store()).askTurn({ turn: turnOf(tenant, saga, key), run, startedAt, limit });
+    await (await connection.store()).askTurn({ turn: turnOf(tenant, saga, key), run, startedAt, limit, asked });
   } catch (error) {
     connection.trouble("turn", error);
   }

@@ -5,7 +5,7 @@
 import type { Json, Uses } from "../saga/index.ts";
 import type { Commit } from "./commit.ts";
 import type { ClaimIntentAnswer, IntentOutcome, IntentRef } from "./company/intents.ts";
-import type { AskTurnAnswer, TurnRef } from "./company/turns.ts";
+import type { AskTurnAnswer, AskTurnCommand, GiveTurnCommand, TurnRef } from "./company/turns.ts";
 import type { Machine } from "./machine/port.ts";
 import type { PermitState } from "./ports.ts";
 import type { CallResult, ChildSeen, InboxEntry, IntentWord, Parent, ReplayOf, Run, Shares } from "./run/index.ts";
@@ -75,7 +75,12 @@ export type DriverFact =
       readonly became: IntentWord;
     }
   /** The line has answered whether it is the run's turn. */
-  | { readonly type: "turn"; readonly answer: AskTurnAnswer }
+  | {
+      readonly type: "turn";
+      readonly answer: AskTurnAnswer;
+      /** Under which it was asked. */
+      readonly asked: number;
+    }
   /** The line has heard that the run is over, and whose turn it may be now was told. */
   | { readonly type: "turn_given" }
   /** An action of this driver asks for one of its tools. */
@@ -194,12 +199,14 @@ export interface PublishOrder {
 }
 
 /** What is to be said to the line that a run stands in, after the commit is acknowledged. */
-export interface TurnOrder {
-  readonly kind: "ask" | "give";
+export type TurnOrder = {
   readonly turn: TurnRef;
   readonly limit: number;
   readonly startedAt: number;
-}
+} & (
+  | { readonly kind: "ask"; readonly asked: AskTurnCommand["asked"] }
+  | { readonly kind: "give"; readonly asked: GiveTurnCommand["asked"] }
+);
 
 export interface Decision {
   /** `null`: there is nothing to write. */

@@ -46,7 +46,7 @@ export {
 } from "./company/child-run.ts";
 export { startChild } from "./company/child-start.ts";
 export * from "./company/intents.ts";
-export { turnKeyOf } from "./company/limits.ts";
+export { lastAsked, turnKeyOf } from "./company/limits.ts";
 export * from "./company/schedules.ts";
 export * from "./company/turns.ts";
 export { begin, decide } from "./decide.ts";

@@ -167,29 +167,36 @@ export class Memory {
 
   #look(mark: Mark): void {
     const key = runKey(mark.ref);
+    // Of a run that was committed since, the newest is asked about.
+    if (this.#marks.get(key) !== mark) return;
+    const message = `the store has forgotten revision ${mark.revision} of run ${key}, which it had acknowledged`;
+    trouble(this.#context, "memory", new Error(message));
+    this.#marks.set(key, { ...mark, isDenied: true });
+    // Where it is being put right already, it is until this is put right, too.
     if (this.#wrong.has(key)) return;
-    const right = this.#putRight(mark).finally(() => this.#wrong.delete(key));
+    const right = this.#putRight(key);
     this.#wrong.set(key, right);
     this.#context.background(right);
   }
 
   /** Until a commit of this process has taken the place of the one that was forgotten. */
-  async #putRight(mark: Mark): Promise<void> {
-    const key = runKey(mark.ref);
-    const { revision } = mark;
-    const message = `the store has forgotten revision ${revision} of run ${key}, which it had acknowledged`;
-    trouble(this.#context, "memory", new Error(message));
-    if (this.#marks.get(key) !== mark) return;
-    this.#marks.set(key, { ...mark, isDenied: true });
-    while (!this.#context.isStopping() && this.#marks.get(key)?.isDenied === true) {
+  async #putRight(key: string): Promise<void> {
+    for (let mark = this.#denied(key); mark !== null; mark = this.#denied(key)) {
       try {
         await this.#giveUp(mark.ref);
         if (await this.#isThere(mark)) await this.#advance(mark.ref);
       } catch (error) {
         trouble(this.#context, "memory", error);
       }
-      if (this.#marks.get(key)?.isDenied === true) await pause(this.#context.clock, againMs);
+      if (this.#denied(key) !== null) await pause(this.#context.clock, againMs);
     }
+    this.#wrong.delete(key);
+  }
+
+  /** What is to be put right of that run; `null`: nothing, or the worker stops. */
+  #denied(key: string): Mark | null {
+    const mark = this.#marks.get(key);
+    return mark?.isDenied === true && !this.#context.isStopping() ? mark : null;
   }
 
   /** Is the run in the store, as it is or created anew? One that is not remembered whole cannot be, and is left. */

@@ -5,7 +5,8 @@
  * Invariants: U1 a request is sent again unchanged until it is answered. U2 `turn_given` is learnt only after everybody who may ask
  * now was told; who is told asks, and is answered by the line. U3 no turn is lost with a process: whoever is told to wait looks
  * whether those before it have ended, and gives for them. A run that has ended has no turn, whatever the line says. U4 a turn is
- * given in a world in which its run has ended: a store that came back may have forgotten that, and the run stands in line again.
+ * given in a world in which its run has ended: a store that came back may have forgotten that, and the run stands in line again. It is
+ * not given again before that is known, and what was on its way is of an older number than the run asks under then.
  */
 import {
   type AskTurnAnswer,
@@ -14,6 +15,8 @@ import {
   type DriverFact,
   type GiveTurnCommand,
   hasEnded,
+  type InLine,
+  lastAsked,
   type RunRef,
   type TurnOrder,
   turnOf,
@@ -65,14 +68,17 @@ export class Turns {
     this.#context.background(fly());
   }
 
-  async #say({ kind, turn, limit, startedAt }: TurnOrder): Promise<Learnt | null> {
+  async #say(order: TurnOrder): Promise<Learnt | null> {
     const { tenant, id: run } = this.#run;
-    if (kind === "give") {
+    const { turn, limit, startedAt } = order;
+    if (order.kind === "give") {
+      const command = { turn, run, limit, asked: order.asked };
       const isOurs = async () => !this.#parts.isLost();
-      return (await giveTurn(this.#context, tenant, { turn, run, limit }, isOurs)) ? { type: "turn_given" } : null;
+      return (await giveTurn(this.#context, tenant, command, isOurs)) ? { type: "turn_given" } : null;
     }
-    const answer = await this.#ask({ turn, run, limit, startedAt });
-    return answer === null ? null : { type: "turn", answer };
+    const { asked } = order;
+    const answer = await this.#ask({ turn, run, limit, startedAt, asked });
+    return answer === null ? null : { type: "turn", answer, asked };
   }
 
   async #ask(command: AskTurnCommand): Promise<AskTurnAnswer | null> {
@@ -89,14 +95,14 @@ export class Turns {
     return sent.answer;
   }
 
-  /** `true`: one of them had ended, and its turn is given. */
-  async #giveForEnded({ turn, limit }: AskTurnCommand, before: readonly string[]): Promise<boolean> {
+  /** `true`: one of them had ended, and its turn is given, unless it has come back and asked again since the line named it. */
+  async #giveForEnded({ turn, limit }: AskTurnCommand, before: readonly InLine[]): Promise<boolean> {
     const { tenant } = turn;
     let found = false;
-    for (const id of before) {
-      const isOver = () => hasNoTurn(this.#context, { tenant, id });
+    for (const { run, asked } of before) {
+      const isOver = () => hasNoTurn(this.#context, { tenant, id: run });
       if (!(await isOver())) continue;
-      await giveTurn(this.#context, tenant, { turn, run: id, limit }, isOver);
+      await giveTurn(this.#context, tenant, { turn, run, limit, asked }, isOver);
       found = true;
     }
     return found;
@@ -109,7 +115,7 @@ export async function giveLeftTurn(context: EngineContext, run: RunRef): Promise
   const record = read?.answer ?? null;
   if (record === null || record.limit === null || record.limit.state === "freed" || !hasEnded(record.status)) return;
   const { key, limit } = record.limit;
-  const command = { turn: turnOf(run.tenant, record.saga, key), run: run.id, limit };
+  const command = { turn: turnOf(run.tenant, record.saga, key), run: run.id, limit, asked: lastAsked(record) };
   await giveTurn(context, run.tenant, command, () => hasNoTurn(context, run));
 }
 

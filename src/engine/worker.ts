@@ -178,7 +178,8 @@ class EngineWorker implements Worker {
     );
     this.#worlds = new Worlds({
       context: this.#context,
-      compare: () => this.#memory.compare().then(() => this.#memory.allRight()),
+      compare: () => this.#memory.compare(),
+      allRight: () => this.#memory.allRight(),
       register: () => this.#register(),
     });
     this.#steps = new StepRunner(

@@ -5,7 +5,8 @@
  *
  * Invariants: O1 from the moment a connection is opened until it is known to lead to the same world, nothing new is driven; in a
  * new world not before every registered owner has compared, or `leasesWaited` have passed. O2 this process says that it has
- * compared once what it found forgotten is put right. O3 what this process itself remembers is put right without waiting.
+ * compared once what it found forgotten is put right. O3 what this process itself remembers is put right without waiting, and it drives
+ * nothing new before it has asked about all of that: a run that it took up meanwhile would be remembered as it is now.
  */
 import { type EngineContext, pause, trouble, untilAnswered } from "./context.ts";
 
@@ -16,8 +17,10 @@ const lookMs = 100;
 
 export interface WorldsParts {
   readonly context: EngineContext;
-  /** Resolves when the store was asked about everything that is remembered, and what it had forgotten is put right. */
+  /** Resolves when the store was asked about everything that is remembered, and what it has forgotten is known. */
   readonly compare: () => Promise<void>;
+  /** Resolves when what it had forgotten is put right. */
+  readonly allRight: () => Promise<void>;
   /** Registers this process anew, with the world that it has compared. */
   readonly register: () => Promise<void>;
 }
@@ -31,6 +34,8 @@ export class Worlds {
   #isLooking = false;
   /** Until when others are waited for, monotonic; `null`: nobody is. */
   #waitsUntil: number | null = null;
+  /** The world that was asked about everything that this process remembers. */
+  #asked: string | null = null;
   #compared: string | null = null;
 
   constructor(parts: WorldsParts) {
@@ -44,7 +49,7 @@ export class Worlds {
 
   /** May runs be driven that this process remembers nothing more of? */
   get isOpen(): boolean {
-    return !this.#isLooking && this.#waitsUntil === null;
+    return !this.#isLooking && this.#waitsUntil === null && this.#asked === this.#world;
   }
 
   /** Was everything that is remembered compared with this world, and put right? */
@@ -55,6 +60,7 @@ export class Worlds {
   /** The first world: nothing is remembered yet, so there is nothing to compare. Others may. */
   async begin(): Promise<void> {
     this.#world = await this.#parts.context.store.world();
+    this.#asked = this.#world;
     this.#compared = this.#world;
     this.#waitForOthers();
   }
@@ -104,6 +110,9 @@ export class Worlds {
 
   async #compareWith(world: string): Promise<void> {
     await this.#parts.compare();
+    if (world !== this.#world) return;
+    this.#asked = world;
+    await this.#parts.allRight();
     if (world !== this.#world || world === this.#compared) return;
     this.#compared = world;
     await this.#parts.register();

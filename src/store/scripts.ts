@@ -40,7 +40,7 @@ const parts = {
   claim_intent: ["due", "intent"],
   publish_intent: ["due", "intent"],
   ask_turn: ["due", "turn"],
-  give_turn: ["due"],
+  give_turn: ["due", "turn"],
   put_schedule: ["due", "audit"],
   beat: ["due"],
   ask_to_drain: ["due", "audit"],

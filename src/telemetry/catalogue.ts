@@ -159,7 +159,7 @@ export const catalogue = {
   reprise_approvals_waiting: gauge([], "Runs that ask people."),
   reprise_approval_age_seconds: gauge(
     [],
-    "Seconds that the oldest question waits (of the 200 newest runs that ask).",
+    "Seconds that the oldest question waits (of the 1,000 newest runs that ask).",
     "longer than people are to take",
   ),
   reprise_store_up: gauge([], "1 where the store answered within a second, 0 where it did not.", "0"),

@@ -28,7 +28,7 @@ const ofOthers = [
   ...["reprise_store_forgetful", "reprise_unknown_outcome_age_seconds", "reprise_approval_age_seconds"],
 ] as const satisfies readonly MetricName[];
 const ofStore = [...ofLoad, ...ofNotices, ...ofOthers];
-/** Pages of parked runs that are looked through for unknown outcomes. */
+/** Pages of parked and of asking runs that are looked through for the oldest: 1,000 of each. */
 const maxPages = 5;
 
 export class Gauges {
@@ -130,27 +130,33 @@ function openBySaga(
 
 async function oldestUnknown(store: GaugeSource["store"]): Promise<number | null> {
   let oldest: number | null = null;
-  let cursor: string | null | undefined;
-  for (let pages = 0; pages < maxPages && cursor !== null; pages += 1) {
-    const query = { listings: [parkedListing], limit: page };
-    const found = await store.listShared(cursor === undefined ? query : { ...query, cursor });
-    for (const { review } of found.runs) {
-      if (review?.reason !== "unknown_outcome") continue;
-      oldest = oldest === null ? review.since : Math.min(oldest, review.since);
-    }
-    cursor = found.cursor;
+  for await (const { review } of runsIn(store, parkedListing)) {
+    if (review?.reason !== "unknown_outcome") continue;
+    oldest = oldest === null ? review.since : Math.min(oldest, review.since);
   }
   return oldest;
 }
 
 async function oldestQuestion(store: GaugeSource["store"]): Promise<number | null> {
-  const { runs } = await store.listShared({ listings: [askingListing], limit: page });
   // The run that was created first is the one to ask: it is about right, and one ledger is read instead of all.
-  const [oldest] = [...runs].sort((a: SharedRun, b: SharedRun) => a.createdAt - b.createdAt);
-  if (oldest === undefined) return null;
+  let oldest: SharedRun | null = null;
+  for await (const run of runsIn(store, askingListing)) {
+    if (oldest === null || run.createdAt < oldest.createdAt) oldest = run;
+  }
+  if (oldest === null) return null;
   const rows = await store.ledger({ tenant: oldest.tenant, id: oldest.id });
   const asked = oldest.asks.flatMap((seq) => rows[seq - 1]?.approval?.since ?? []);
   return asked.length === 0 ? null : Math.min(...asked);
+}
+
+async function* runsIn(store: GaugeSource["store"], listing: string): AsyncGenerator<SharedRun> {
+  let cursor: string | null | undefined;
+  for (let pages = 0; pages < maxPages && cursor !== null; pages += 1) {
+    const query = { listings: [listing], limit: page };
+    const found = await store.listShared(cursor === undefined ? query : { ...query, cursor });
+    yield* found.runs;
+    cursor = found.cursor;
+  }
 }
 
 function ageOf(at: number | null, now: number): number {

@@ -10,6 +10,7 @@ import { epochMs } from "./suite/harness.ts";
 import { ask, requests } from "./suite/intent-operations.ts";
 import { aSequence, Play } from "./suite/operations.ts";
 import { type RedisBench, redisBench } from "./suite/redis-bench.ts";
+import { say, turnRequests } from "./suite/turn-operations.ts";
 
 const seed = process.env["REPRISE_SEED"];
 const repeats = {
@@ -71,5 +72,28 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("memory and Redis",
       repeats,
     );
     expect([...answered].sort()).toEqual(["BUSY", "CONFLICT", "DONE", "DUP", "FENCED", "GONE", "MINE", "OK"]);
+  }, 300_000);
+
+  test("answer any sequence of asking for turns and giving them alike", async () => {
+    const answered = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(turnRequests, async (sequence) => {
+        await bench.clear();
+        let clockMs = 0;
+        const memory = memoryStore({ clock: { monotonicMs: () => clockMs }, epochMs, shards: 2 });
+        for (const request of sequence) {
+          if (request.do === "advance") {
+            clockMs += request.ms;
+            await bench.advance(request.ms);
+            continue;
+          }
+          const [expected, answer] = await Promise.all([say(memory, request), say(bench.store, request)]);
+          expect(answer, JSON.stringify(request)).toEqual(expected);
+          if ("answer" in answer) answered.add(answer.answer);
+        }
+      }),
+      repeats,
+    );
+    expect([...answered].sort()).toEqual(["GONE", "MINE", "WAIT"]);
   }, 300_000);
 });

@@ -117,6 +117,23 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     expect(await store.claimIntent({ ...claim, owner: "b" })).toMatchObject({ answer: "MINE", generation: 1 });
   });
 
+  test("the keys of a line carry the hash tag of its own shard, and nothing of it is left an hour after its last request", async () => {
+    const store = await open({ namespace: "lines", shards: 4 });
+    const [turn, limit] = [{ tenant: "default", hash: "some-hash" }, 1];
+    const key = `{reprise:lines:${store.shardOf({ tenant: "default", id: "some-hash" })}}:turn:default:some-hash`;
+    const keys = async () => ((await server.ask("KEYS", "{reprise:lines:*turn:*")) as string[]).sort();
+    for (const run of ["a", "b"]) await store.askTurn({ turn, run, startedAt: 1, limit, asked: 1 });
+    await store.giveTurn({ turn, run: "a", limit, asked: 1 });
+    expect(await keys()).toEqual([`${key}:gone`, `${key}:heard`, `${key}:line`]);
+    await store.giveTurn({ turn, run: "b", limit, asked: 1 });
+    expect(await keys()).toEqual([`${key}:gone`, `${key}:heard`]);
+    for (const name of await keys()) {
+      const leftMs = Number(await server.ask("PTTL", name));
+      expect(leftMs, name).toBeGreaterThan(3_500_000);
+      expect(leftMs, name).toBeLessThanOrEqual(3_600_000);
+    }
+  });
+
   test("a completed run of five steps with 200-byte results takes under 4 kB, a waiting one under 3 kB", async () => {
     const store = await open({ namespace: "weighed" });
     const record = await completed(store, "order-o-100000");

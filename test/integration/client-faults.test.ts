@@ -167,11 +167,14 @@ describe("a signal", () => {
     await worker();
     const run = await client.startByName("echo", { value: 1 }, { id: "r1" });
     await until(async () => (await run.get()).waitingFor === "event");
+    const { revision: waiting } = await run.get();
     const other = replica().run("r1");
     const send = (at: number) => (at % 2 === 0 ? run : other).signal("SAY", { value: at }, { id: `s${at}` });
     const numbers = Array.from({ length: 1_000 }, (_, at) => at);
     const answers = await Promise.all([...numbers, ...numbers.slice(0, 100)].map(send));
     expect(answers.filter((answer) => answer === "duplicate")).toHaveLength(100);
+    // The thousand fill the inbox: there is room again when a slow worker has taken some.
+    await until(async () => (await run.get()).revision > waiting);
     await run.signal("END", {});
     expect(await run.result({ timeout: "25s" })).toMatchObject({ count: 1_000 });
     await expect(run.signal("SAY", { value: 1 })).rejects.toMatchObject({ code: "RUN_ENDED" });

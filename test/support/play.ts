@@ -25,6 +25,7 @@ import {
   type Parent,
   type PermitState,
   type PublishOrder,
+  type Remembered,
   type Row,
   type Run,
   type Shares,
@@ -104,7 +105,7 @@ export class Play {
   due: number | null = null;
   readonly #settings: DecideInput["settings"];
   readonly #watch: (() => void) | undefined;
-  readonly #witness = new Witness(this.frozen);
+  #witness = new Witness(this.frozen);
   readonly #answered = new Set<ToolAsk>();
   #stopping = false;
   #asks = 0;
@@ -190,6 +191,25 @@ export class Play {
     this.frozen.add(owner);
     this.takeOver({ died: false });
     return owner;
+  }
+
+  /** The store is one that stands elsewhere: whatever was under way here is of another world, and nobody drives it. */
+  becomes(run: Run, log: readonly LogEntry[]): void {
+    this.run = run;
+    this.log.splice(0, this.log.length, ...log);
+    for (const held of [this.inFlight, this.registry, this.line, this.permits]) held.clear();
+    this.#witness = new Witness(this.frozen);
+    this.#stopping = false;
+    this.held = false;
+    this.due = this.now;
+  }
+
+  /** A process takes it that remembers more than the store. */
+  remembers(remembered: Remembered): Decision {
+    this.becomes(this.run, [...this.log]);
+    this.fence += 1;
+    this.held = true;
+    return this.step({ type: "acquired", takenFrom: null, permits: [], remembered });
   }
 
   stop(): Decision {
@@ -296,8 +316,10 @@ export class Play {
 
   /** The line answers whether it is the run's turn. */
   turned(answer: AskTurnAnswer): Decision {
-    if (!this.line.delete("turn:ask")) throw new Error("nobody has asked for a turn");
-    return this.step({ type: "turn", answer });
+    const order = this.line.get("turn:ask");
+    if (order?.kind !== "ask") throw new Error("nobody has asked for a turn");
+    this.line.delete("turn:ask");
+    return this.step({ type: "turn", answer, asked: order.asked });
   }
   /** The line has heard that it is over. */
   given(): Decision {

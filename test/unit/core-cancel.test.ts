@@ -112,6 +112,25 @@ describe("stop", () => {
     expect(play.run.record).toMatchObject({ ...cancelled("partial"), cancel: { mode: "stop" } });
   });
 
+  test("a call that a defect keeps from being repeated is not made, and what an earlier send did is found out or accepted", () => {
+    const play = new Play(line([call("a", { probe: true })]));
+    play.takeOver();
+    play.probe("a", "absent");
+    play.advance(1_000);
+    expect(play.flying()).toEqual(["a"]);
+    play.cancel("enough", "stop");
+    play.answer("a", defect);
+    expect(play.flying()).toEqual(["probe a"]);
+    play.probe("a", "happened");
+    expect(play.status).toBe("cancelled");
+    const blind = new Play(line([call("a")]));
+    blind.takeOver();
+    blind.cancel("enough", "stop");
+    blind.answer("a", defect);
+    expect(blind.status).toBe("cancelled");
+    expect(blind.row("a")).toMatchObject({ call: { state: "unknown" }, undo: { state: "accepted" } });
+  });
+
   test("a run that is stopped says so", () => {
     const play = new Play(line([call("a")]));
     play.cancel("enough", "stop");

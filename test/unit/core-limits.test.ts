@@ -1,12 +1,12 @@
 /** A run that takes turns does nothing before its turn is on record, keeps it until it has ended on record, and gives it then. */
 import { describe, expect, test } from "vitest";
-import { turnKeyOf, turnOf } from "../../src/core/index.ts";
+import { type RunLimit, turnKeyOf, turnOf } from "../../src/core/index.ts";
 import { close, defect, ok, Play, refused } from "../support/play.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 
 const byCustomer = { key: ({ input }: { input: { customer?: string } }) => input.customer, limit: 2 };
 const input = { customer: "c1" };
-const wait = (ahead = 0) => ({ answer: "WAIT", ahead, before: ["r0"] }) as const;
+const wait = (ahead = 0) => ({ answer: "WAIT", ahead, before: [{ run: "r0", asked: 1 }] }) as const;
 const mine = { answer: "MINE" } as const;
 
 function limited(options: { readonly startAt?: number; readonly idle?: boolean } = {}): Play {
@@ -17,7 +17,8 @@ describe("before its turn", () => {
   test("it asks, under its key and limit and from when it was started, and does nothing else", () => {
     const play = limited();
     const turn = turnOf("default", "line", "c1");
-    expect([...play.line.values()]).toEqual([{ kind: "ask", turn, limit: 2, startedAt: play.run.record.startAt }]);
+    const { startAt: startedAt, revision } = play.run.record;
+    expect([...play.line.values()]).toEqual([{ kind: "ask", turn, limit: 2, startedAt, asked: revision }]);
     expect(play).toMatchObject({ status: "running", held: true, ordered: [] });
     expect(play.run.record.snapshot).toBeNull();
   });
@@ -155,7 +156,7 @@ describe("its turn", () => {
     const play = limited();
     play.turned(mine);
     expect(play.log.at(-1)?.taken.map(({ what }) => what)).toEqual(["turn_taken", "begun", "sent"]);
-    expect(play.run.record.limit).toEqual({ key: "c1", limit: 2, state: "mine", askAt: null });
+    expect(play.run.record.limit).toEqual({ key: "c1", limit: 2, state: "mine", askAt: null, asked: 1 });
   });
 
   test("is given when it has ended on record, not before, and nobody lets the run go until the line has heard", () => {
@@ -243,8 +244,58 @@ describe("its turn", () => {
 
   test("a word for a run that takes turns with nobody is none", () => {
     const play = new Play(line([call("a")]), { input });
-    play.step({ type: "turn", answer: mine }, { type: "turn_given" });
+    play.step({ type: "turn", answer: mine, asked: 1 }, { type: "turn_given" });
     expect(play.run.record.limit).toBeNull();
+  });
+});
+
+describe("the number under which it asks and gives", () => {
+  const asked = (play: Play, order: "ask" | "give") => play.line.get(`turn:${order}`)?.asked;
+
+  test("is its revision, as it is once what led to it is written: newer each time, and no commit of its own", () => {
+    const play = limited();
+    expect([asked(play, "ask"), play.run.record.revision]).toEqual([1, 1]);
+    play.turned(wait());
+    play.send("turn:r0", { type: "turn" });
+    expect([asked(play, "ask"), play.run.record.revision]).toEqual([3, 3]);
+    play.turned(wait());
+    play.advance(30_000);
+    expect([asked(play, "ask"), play.run.record.revision]).toEqual([4, 4]);
+  });
+
+  test("is, for the turn that it gives, that of the ask that was answered so, also where the next driver asked again", () => {
+    const play = limited();
+    play.turned(wait());
+    play.advance(30_000);
+    expect(asked(play, "ask")).toBe(2);
+    play.takeOver();
+    expect(asked(play, "ask")).toBe(3);
+    play.turned(mine);
+    expect(play.run.record.limit?.asked).toBe(3);
+    play.answer("a", ok());
+    play.answer("b", ok());
+    expect(asked(play, "give")).toBe(3);
+    expect(play.run.record.revision).toBeGreaterThan(3);
+  });
+
+  test("is its revision where it gives without a turn on record: an ask may be on its way, or was answered to somebody who died", () => {
+    const play = limited();
+    play.turned(wait());
+    play.send("turn:r0", { type: "turn" });
+    const onItsWay = asked(play, "ask") ?? 0;
+    play.cancel();
+    expect(asked(play, "give")).toBe(play.run.record.revision);
+    expect(asked(play, "give")).toBeGreaterThan(onItsWay);
+  });
+
+  test("is none of one that has its turn from before there were numbers", () => {
+    const play = limited();
+    play.turned(mine);
+    const { asked: _, ...limit } = play.run.record.limit as RunLimit;
+    play.run = { ...play.run, record: { ...play.run.record, limit } };
+    play.answer("a", ok());
+    play.answer("b", ok());
+    expect(asked(play, "give")).toBeNull();
   });
 });
 

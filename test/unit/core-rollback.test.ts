@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { foldLog, isForgotten, type Remembered, type Row, type Run, recreated } from "../../src/core/index.ts";
-import { notApplied, ok, Play, retry } from "../support/play.ts";
+import { epochMs, notApplied, ok, Play, refused, retry } from "../support/play.ts";
+import { letItFinish } from "../support/play-happenings.ts";
 import { call, line, played } from "../support/play-sagas.ts";
 
 const saga = () => line([call("a"), call("b"), call("c")]);
@@ -109,13 +110,13 @@ describe("a store that knows less than a worker remembers", () => {
     // Somebody has driven it from where the store was, and there its call was sent twice, and a row was asked for that is not remembered.
     const [a, b] = play.run.rows as [Row, Row];
     const again: Row = { ...b, call: { ...b.call, state: "unknown", send: 2, attempt: 2, probeAt: null } };
-    const more: Row = { ...b, seq: 4, call: { ...b.call, state: "unknown", probeAt: null } };
-    const third = (known.run as Run).rows[2] as Row;
-    play.run = { ...play.run, record: { ...play.run.record, rows: 4 }, rows: [a, again, third, more] };
+    const more: Row = { ...b, seq: 3, occurrence: 2, call: { ...b.call, state: "unknown", probeAt: null } };
+    play.run = { ...play.run, record: { ...play.run.record, rows: 3 }, rows: [a, again, more] };
     find(play, known);
+    expect(play.run.rows.map(({ step, occurrence }) => `${step}/${occurrence}`)).toEqual(["a/1", "b/1", "c/1", "b/2"]);
     expect(play.run.record.rows).toBe(4);
-    expect(play.row("b").call).toMatchObject({ send: 2 });
-    expect(play.run.rows[3]).toMatchObject({ abandoned: true, step: "b" });
+    expect(play.row("b").call).toMatchObject({ state: "succeeded", send: 2 });
+    expect(play.row("b", 2)).toMatchObject({ abandoned: true, call: { firstSentAt: b.call.firstSentAt } });
     expect(play.run.record.open).toContain(4);
   });
 
@@ -154,7 +155,7 @@ describe("a store that knows less than a worker remembers", () => {
     const forged = play.log.map((entry, at) => (at === 3 ? { ...entry, digest: "another" } : entry));
     expect(foldLog(play.machine, play.run, forged).at(-1)?.problem).toContain("stands for what is forgotten");
     const other = rolledBack();
-    find(other.play, { ...other.known, revision: 2, isDenied: true, run: { ...other.play.run } as Run });
+    find(other.play, { ...other.known, revision: 2, isDenied: true, run: null });
     expect(other.play.review?.evidence).toEqual({ stored: 3, remembered: 2, restored: false });
   });
 
@@ -171,10 +172,14 @@ describe("a store that knows less than a worker remembers", () => {
     play.inFlight.clear();
     find(play, known);
     expect([...play.line.keys()]).toEqual(["turn:ask"]);
+    // Under a number that no world has heard: what it gave in the other one is older.
+    const asked = known.revision + 1;
+    expect(play.line.get("turn:ask")?.asked).toBe(asked);
     play.verb(retry());
     expect(play.flying()).toEqual([]);
     play.turned({ answer: "MINE" });
     expect(play.flying()).toEqual(["b"]);
+    expect(play.run.record.limit?.asked).toBe(asked);
   });
 
   test("a question that was open in it is put again after this one", () => {
@@ -193,6 +198,134 @@ describe("a store that knows less than a worker remembers", () => {
   });
 });
 
+describe("a run that has gone on in another way than is remembered", () => {
+  /** The run as it is now, to come back to. */
+  function standOf({ run, log }: Play) {
+    return { run, log: [...log] };
+  }
+
+  function goBack(play: Play, { run, log }: ReturnType<typeof standOf>): void {
+    play.becomes(run, log);
+    play.advance(1_000);
+  }
+
+  test("that a person has let go on is gone on with, and what somebody else knows to have happened is not made again", () => {
+    const play = new Play(saga());
+    const old = standOf(play);
+    play.answer("a", ok("a-1"));
+    const less = remembered(play);
+    play.advance(1_000);
+    play.answer("b", ok("b-1"));
+    const more = remembered(play, { isDenied: true });
+    goBack(play, old);
+    play.remembers({ ...less, isDenied: true });
+    play.verb(retry());
+    play.answer("b", notApplied());
+    const { snapshot, revision } = play.run.record;
+    play.remembers(more);
+    expect(play.review).toMatchObject({ reason: "store_rollback", evidence: { stored: revision, restored: true } });
+    expect(play.review?.message).toContain("it has gone on from there in another way");
+    expect(play.run.record).toMatchObject({ snapshot, knownTo: { at: more.at, revision: more.revision } });
+    expect(play.row("b")).toMatchObject({ call: { state: "succeeded" }, output: { id: "b-1" }, abandoned: false });
+    expect(play.row("c")).toMatchObject({ abandoned: true, told: "nothing" });
+    play.verb(retry());
+    letItFinish(play);
+    expect(play.status).toBe("completed");
+    expect(play.row("c")).toMatchObject({ call: { state: "succeeded" }, undo: { state: "done" } });
+    expect(play.row("c", 2)).toMatchObject({ call: { state: "succeeded" }, undo: null });
+    expect(play.ordered.filter((name) => name === "b")).toHaveLength(2);
+  });
+
+  test("that goes back undoes also what only somebody else knows to have happened", () => {
+    const play = new Play(saga());
+    play.answer("a", ok());
+    const old = standOf(play);
+    play.answer("b", ok("b-1"));
+    const known = remembered(play, { isDenied: true });
+    goBack(play, old);
+    play.acquire();
+    play.cancel();
+    play.answer("b", refused());
+    expect(play.row("b")).toMatchObject({ call: { state: "not_applied" }, undo: { state: "not_needed" } });
+    play.remembers(known);
+    expect(play.run.record.unwind).not.toBeNull();
+    expect(play.row("b")).toMatchObject({ call: { state: "succeeded" }, undo: null });
+    // What was sent of `c` is remembered too.
+    expect(play.row("c")).toMatchObject({ abandoned: true, call: { firstSentAt: expect.any(Number) } });
+    play.verb(retry());
+    letItFinish(play);
+    expect(play.status).toBe("cancelled");
+    expect(play.run.rows.map(({ step, undo }) => `${step} ${undo?.state}`)).toEqual(["a done", "b done", "c done"]);
+  });
+
+  test("whose machine was told that nothing was there has that undone", () => {
+    const machine = {
+      initial: "work",
+      states: {
+        work: { invoke: { src: "a", onDone: "end", onError: "more" } },
+        more: { invoke: { src: "b", onDone: "end" } },
+      },
+    };
+    const play = new Play(
+      played({ ...machine, states: { ...machine.states, end: { type: "final" } } }, [call("a"), call("b")]),
+    );
+    const old = standOf(play);
+    play.answer("a", ok("a-1"));
+    const known = remembered(play, { isDenied: true });
+    goBack(play, old);
+    play.acquire();
+    play.advance(100_000);
+    play.answer("a", refused());
+    expect(play.flying()).toEqual(["b"]);
+    play.remembers(known);
+    expect(play.row("a")).toMatchObject({ call: { state: "succeeded" }, told: "failure", abandoned: true });
+    play.verb(retry());
+    letItFinish(play);
+    expect(play.row("a")).toMatchObject({ undo: { state: "done" } });
+    expect(play.row("b")).toMatchObject({ call: { state: "succeeded" }, undo: null });
+  });
+
+  test("a send that the store knows nothing of may have happened, whatever another one has come to", () => {
+    const play = new Play(line([call("a", { effect: "once", probe: true }), call("b")]), { startAt: epochMs + 1_000 });
+    const old = standOf(play);
+    play.advance(1_000);
+    const known = remembered(play, { isDenied: true });
+    expect(play.flying()).toEqual(["a"]);
+    play.now += 500;
+    goBack(play, old);
+    play.answer("a", refused());
+    expect(play.row("a").call.state).toBe("not_applied");
+    play.remembers(known);
+    expect(play.row("a").call.state).toBe("unknown");
+  });
+
+  test("where a repeat was to come that nobody waits for, it does not come", () => {
+    const play = new Play(saga());
+    const old = standOf(play);
+    play.answer("a", notApplied());
+    const known = remembered(play, { isDenied: true });
+    expect(play.row("a").call.state).toBe("planned");
+    play.becomes(old.run, old.log);
+    play.cancel("enough", "kill");
+    expect(play.row("a")).toMatchObject({ call: { state: "unknown" }, undo: { state: "accepted" } });
+    play.remembers(known);
+    expect(play.row("a")).toMatchObject({ call: { state: "not_applied" }, undo: { state: "accepted" } });
+    play.verb(retry());
+    expect(play.status).toBe("cancelled");
+  });
+
+  test("what either has used of a budget is used", () => {
+    const play = new Play(line([call("a"), call("b")], { budget: { money: { soft: 50, hard: 90 } } }));
+    const old = standOf(play);
+    play.spend("a", { money: 7 }, "k");
+    const known = remembered(play, { isDenied: true });
+    play.becomes(old.run, old.log);
+    play.remembers(known);
+    expect(play.run.record.budgets["money"]).toMatchObject({ used: 7 });
+    expect(play.row("a").spent).toHaveLength(1);
+  });
+});
+
 test("it is told by revision, by digest, and by what the log says", () => {
   const { play, known } = rolledBack();
   const { record } = play.run;
@@ -208,10 +341,13 @@ test("what came back is not replaced by what somebody knew earlier, whatever its
   const { play, known } = rolledBack();
   find(play, known);
   const { record } = play.run;
-  expect(record.knownTo).toBe(known.at);
-  const earlier = { ...known, at: known.at - 1, isDenied: true };
+  expect(record.knownTo).toEqual({ at: known.at, revision: known.revision, as: record.revision });
+  const earlier = { ...known, at: known.at - 1, revision: known.revision - 1, isDenied: true };
   expect(isForgotten(record, earlier)).toBe(false);
   expect(isForgotten(record, { ...earlier, at: known.at + 1 })).toBe(true);
+  // Two commits of one millisecond; a commit of the world that goes on, whose clock is behind.
+  expect(isForgotten(record, { ...known, revision: known.revision + 1, isDenied: true })).toBe(true);
+  expect(isForgotten(record, { ...earlier, revision: record.revision + 1 })).toBe(true);
   const { record: anew } = recreated(known, known.run as Run);
   expect(isForgotten(anew, earlier)).toBe(false);
   expect(isForgotten(anew, known)).toBe(true);

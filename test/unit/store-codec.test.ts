@@ -70,11 +70,21 @@ describe("a record", () => {
       as: [2],
       lf: 4,
       lk: 6,
-      kt: at + 3,
+      kt: { at: at + 3, revision: 7, as: 8 },
       d: "digest",
     });
     expect([stored.revision, stored.status, stored.pool, stored.priority]).toEqual([9, "n", "gpu", 3]);
     expect(decodeRecord(run, stored)).toStrictEqual(record);
+  });
+
+  test("of a run that has a turn keeps the number under which it asked, and reads one from before there were numbers", () => {
+    const limit = { key: "c1", limit: 2, state: "mine", askAt: null } as const;
+    const numbered = aRecord({ ...run, limit: { ...limit, asked: 7 } });
+    const stored = encodeRecord(numbered);
+    expect(decodeRecord(run, stored)).toStrictEqual(numbered);
+    const older = { ...stored, text: stored.text.replace(',"asked":7', "") };
+    expect(older.text).not.toBe(stored.text);
+    expect(decodeRecord(run, older)).toStrictEqual(aRecord({ ...run, limit }));
   });
 
   test("of an ended run hands its output over part by part, and reads it from the ledger again", () => {
@@ -379,7 +389,7 @@ function fullRecord(): RunRecord {
     migratedFrom: { version: 2, hash: "older", revision: 5, snapshot: null },
     logFrom: 4,
     logMark: 6,
-    knownTo: at + 3,
+    knownTo: { at: at + 3, revision: 7, as: 8 },
     logDigest: "digest",
   });
 }

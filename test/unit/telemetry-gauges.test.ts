@@ -121,3 +121,21 @@ test("objectives count from nought: the first event of a process is one more tha
     expect(text).toContain(`reprise_slo_events_total{${labels}} 0\n`);
   }
 });
+
+test("the oldest question is looked for on every page, not on that of the newest runs", async () => {
+  const { store, look } = looked();
+  const since = new Map([
+    ["new", now - 1_000],
+    ["old", now - 50_000],
+  ]);
+  const asking = (id: string, createdAt: number) => ({ tenant: "t", id, asks: [1], createdAt });
+  const asked = (({ listings, cursor }: { listings: readonly string[]; cursor?: string }) => {
+    if (listings[0] === "parked") return Promise.resolve({ runs: [], cursor: null });
+    if (cursor === undefined) return Promise.resolve({ runs: [asking("new", 9)], cursor: "more" });
+    return Promise.resolve({ runs: [asking("old", 2)], cursor: null });
+  }) as never;
+  store.listShared = asked;
+  store.ledger = (({ id }: { id: string }) =>
+    Promise.resolve([aRow(1, {}, { approval: { since: since.get(id) } as never })])) as never;
+  expect(await look()).toContain("reprise_approval_age_seconds 50");
+});

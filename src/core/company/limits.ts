@@ -5,13 +5,14 @@
  * Invariants: L1 a run does nothing before it is on record that the turn is its own: it does not begin, call, or move. L2 it
  * gives its turn, or leaves its place, only when it has ended on record; whoever ends it keeps the lease until the line has heard.
  * L3 parked, paused and going back it keeps its turn. L4 a run that has ended and is moved again takes no other turn.
+ * L5 it asks under its revision, and gives under the number of the ask that was answered MINE: in a world that is gone it gives nothing.
  */
 
 import { RepriseError } from "../../errors.ts";
 import { type Checked, type Json, type SagaSpec, toJson } from "../../saga/index.ts";
 import type { DriverFact, TurnOrder } from "../decision.ts";
-import { consume, type Draft, note } from "../draft.ts";
-import type { InboxEntry, RunLimit } from "../run/index.ts";
+import { consume, type Draft, isDirty, note } from "../draft.ts";
+import type { InboxEntry, RunLimit, RunRecord } from "../run/index.ts";
 import { hasEnded } from "../run/index.ts";
 import { turnOf } from "./turns.ts";
 
@@ -52,13 +53,28 @@ export function waitsInLine(draft: Draft): boolean {
 export function orderTurn(draft: Draft): void {
   const { limit, status } = draft.record;
   if (limit === null || limit.state === "freed") return;
-  if (hasEnded(status)) draft.turn = draft.input.inFlight.has("turn:give") ? null : orderOf(draft, "give", limit);
-  else if (!draft.stopping && turnTime(draft) <= draft.input.now) draft.turn = orderOf(draft, "ask", limit);
+  // As it stands once this decision is written; where nothing is, as it stood before.
+  const revision = isDirty(draft) ? draft.revision : draft.before.record.revision;
+  const line = lineFor(draft, limit);
+  if (hasEnded(status)) {
+    const isGiven = draft.input.inFlight.has("turn:give");
+    draft.turn = isGiven ? null : { kind: "give", ...line, asked: lastAsked({ limit, revision }) };
+  } else if (!draft.stopping && turnTime(draft) <= draft.input.now) {
+    draft.turn = { kind: "ask", ...line, asked: revision };
+  }
 }
 
-function orderOf({ record }: Draft, kind: TurnOrder["kind"], { key, limit }: RunLimit): TurnOrder {
+function lineFor({ record }: Draft, { key, limit }: RunLimit): Pick<TurnOrder, "turn" | "limit" | "startedAt"> {
   const { tenant, saga, startAt } = record;
-  return { kind, turn: turnOf(tenant, saga, key), limit, startedAt: startAt };
+  return { turn: turnOf(tenant, saga, key), limit, startedAt: startAt };
+}
+
+/**
+ * The newest number under which a run that asks no more can have asked. Where its turn is on record: that of the ask which was answered
+ * so, for whoever asked before it did not know more (`null`: it is from before there were numbers). Else any up to its revision.
+ */
+export function lastAsked({ limit, revision }: Pick<RunRecord, "limit" | "revision">): number | null {
+  return limit?.state === "mine" ? (limit.asked ?? null) : revision;
 }
 
 /** When it is to ask. */
@@ -70,10 +86,10 @@ export function turnTime(draft: Draft): number {
 }
 
 /** The line has answered. */
-export function takeTurnAnswer(draft: Draft, { answer }: Extract<DriverFact, { readonly type: "turn" }>): void {
+export function takeTurnAnswer(draft: Draft, { answer, asked }: Extract<DriverFact, { readonly type: "turn" }>): void {
   const { limit } = draft.record;
   if (limit === null || !awaitsTurn(draft)) return;
-  if (answer.answer === "MINE") return become(draft, limit, "mine", null);
+  if (answer.answer === "MINE") return become(draft, { ...limit, asked }, "mine", null);
   // Who stands far back is told when it comes to the front; it asks only lest that was lost. (GONE is forgotten in the end.)
   const factor = answer.answer === "WAIT" ? 1 + Math.floor(answer.ahead / limit.limit) : 1;
   const askAt = draft.input.now + Math.min(askAgainMs.first * factor, askAgainMs.most);

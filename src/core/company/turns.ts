@@ -8,6 +8,9 @@
  * 3. Every request may be sent again: it is answered the same and changes nothing. A run that has given its turn (or its place)
  *    and asks all the same, late, is `GONE`; that is remembered for `turnForgottenMs`, and after that whoever waits behind it sees
  *    that it has ended.
+ * 4. A request of a world that is gone changes nothing. A run asks under its revision, and no revision is given twice: what is given
+ *    under an older one than it has asked under since is not given, and a run that has given and asks under a newer one was brought
+ *    back: it stands in line again. Numbers are remembered for `turnForgottenMs` after the last request of the line.
  */
 import type { Json } from "../../saga/index.ts";
 import { hashOf } from "../digest.ts";
@@ -31,6 +34,14 @@ export interface AskTurnCommand {
   readonly startedAt: number;
   /** So many at once, as this run was told; a whole number from 1. */
   readonly limit: number;
+  /** The revision of the run when it asks. */
+  readonly asked: number;
+}
+
+/** A run in line, or with a turn, and the newest number under which it has asked; `null`: none is remembered. */
+export interface InLine {
+  readonly run: string;
+  readonly asked: number | null;
 }
 
 /** `MINE`: until it is given. `WAIT`: it stands in line. `GONE`: it has given it before. */
@@ -41,13 +52,15 @@ export type AskTurnAnswer =
       /** How many stand before it in line. */
       readonly ahead: number;
       /** The first of those that have a turn, and of those before it in line: ended ones are to be given for. */
-      readonly before: readonly string[];
+      readonly before: readonly InLine[];
     };
 
 export interface GiveTurnCommand {
   readonly turn: TurnRef;
   readonly run: RunRef["id"];
   readonly limit: number;
+  /** The newest number under which it can have asked, as far as whoever gives knows; `null`: it counts whatever it has asked since. */
+  readonly asked: number | null;
 }
 
 /** `next`: who may ask now, in order; to be told, again each time this is sent. */

@@ -62,4 +62,6 @@ export interface RunLimit {
   readonly state: "asking" | "waiting" | "mine" | "freed";
   /** Asks again then, should nobody call it. */
   readonly askAt: number | null;
+  /** The number under which it had asked for the turn that is its own; absent: it has none, or has it from before there were numbers. */
+  readonly asked?: number;
 }

@@ -102,8 +102,8 @@ export interface RunRecord {
   readonly logFrom: number;
   /** The newest revision whose log entry says where the machine stood; `null`: none does. */
   readonly logMark: number | null;
-  /** Store time up to which it is known what became of it, though the store had forgotten that; `null`: it never has. */
-  readonly knownTo: number | null;
+  /** Up to where it was brought back that the store had forgotten it; `null`: it never has. */
+  readonly knownTo: KnownTo | null;
   /** Where a partial unwind may go back to, oldest first; only of sagas that have such states. */
   readonly savepoints: readonly Savepoint[];
   /** Highest inbox position looked at. */
@@ -116,6 +116,15 @@ export interface RunRecord {
   readonly endedAt: number | null;
   /** Digest of the newest log entry; chains the log. */
   readonly logDigest: string;
+}
+
+/** How much is known again of a run of which the store had forgotten a part (`change/rollback.ts`). */
+export interface KnownTo {
+  /** Store time and revision of the newest commit that was remembered. */
+  readonly at: number;
+  readonly revision: number;
+  /** The revision that brought it back. */
+  readonly as: number;
 }
 
 /** A value that is kept outside the store and cannot be had. */

@@ -10,6 +10,7 @@ import type { CompensationSpec } from "../../saga/index.ts";
 import { closeUndo } from "../calls/closing.ts";
 import { findOut } from "../calls/find-out.ts";
 import { fateOfHappened, owe } from "../calls/owed.ts";
+import { stopPlanned } from "../calls/stop.ts";
 import { type Draft, patchRow, rowAt, stepOf } from "../draft.ts";
 import { doubtOf, effectiveClass, isGivenUp } from "../rows.ts";
 import type { Call, Row, Undo, Unwind } from "../run/index.ts";
@@ -42,6 +43,8 @@ function isPassedOn(draft: Draft, row: Row): boolean {
 function leaveEffect(draft: Draft, row: Row, reason: string): void {
   const { seq, call } = row;
   if (call.state === "unknown" && isGivenUp(call)) return accept(draft, seq, null, reason);
+  // A defect has kept it from being repeated: what an earlier send did is found out.
+  if (call.state === "planned") return stopPlanned(draft, row);
   const step = stepOf(draft, row);
   if (call.state !== "succeeded" || effectiveClass(call, step) === "none") return;
   const stays = fateOfHappened(row, step) === "keep" || fateOfHappened(row, step) === "stays";

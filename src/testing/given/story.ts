@@ -147,7 +147,7 @@ export class Story {
         answer: { answer: "MINE", generation: 1 } as const,
       })),
       ...publishes.map(({ seq, claim, became }) => ({ type: "published", seq, claim, became: became.state }) as const),
-      ...(turn?.kind === "ask" ? [{ type: "turn", answer: { answer: "MINE" } } as const] : []),
+      ...(turn?.kind === "ask" ? [{ type: "turn", answer: { answer: "MINE" }, asked: turn.asked } as const] : []),
       ...(turn?.kind === "give" ? [{ type: "turn_given" } as const] : []),
     ];
     if (told.length > 0) this.#held = true;

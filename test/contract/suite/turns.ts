@@ -9,9 +9,16 @@ export function turnContract(current: Current): void {
   const lineOf = () => turnOf("default", "order", fresh("key"));
   type Turn = ReturnType<typeof lineOf>;
   const ask = (turn: Turn, run: string, startedAt = epochMs, limit = 1) =>
-    current.store.askTurn({ turn, run, startedAt, limit });
-  const give = async (turn: Turn, run: string, limit = 1) => (await current.store.giveTurn({ turn, run, limit })).next;
+    current.store.askTurn({ turn, run, startedAt, limit, asked: 1 });
+  const give = async (turn: Turn, run: string, limit = 1) =>
+    (await current.store.giveTurn({ turn, run, limit, asked: 1 })).next;
+  /** Under another number than the first. */
+  const askUnder = (asked: number, turn: Turn, run: string) =>
+    current.store.askTurn({ turn, run, startedAt: epochMs, limit: 1, asked });
+  const giveUnder = async (asked: number | null, turn: Turn, run: string) =>
+    (await current.store.giveTurn({ turn, run, limit: 1, asked })).next;
   const mine = { answer: "MINE", now: epochMs };
+  const named = (...runs: readonly string[]) => runs.map((run) => ({ run, asked: 1 }));
 
   test("the first that asks has the turn, and is told so again and again", async () => {
     const turn = lineOf();
@@ -22,8 +29,8 @@ export function turnContract(current: Current): void {
   test("the others wait, and hear how many stand before them and who", async () => {
     const turn = lineOf();
     await ask(turn, "a");
-    expect(await ask(turn, "b")).toEqual({ answer: "WAIT", ahead: 0, before: ["a"], now: epochMs });
-    expect(await ask(turn, "c")).toEqual({ answer: "WAIT", ahead: 1, before: ["a", "b"], now: epochMs });
+    expect(await ask(turn, "b")).toEqual({ answer: "WAIT", ahead: 0, before: named("a"), now: epochMs });
+    expect(await ask(turn, "c")).toEqual({ answer: "WAIT", ahead: 1, before: named("a", "b"), now: epochMs });
     expect(await ask(turn, "b")).toMatchObject({ answer: "WAIT", ahead: 0 });
   });
 
@@ -41,7 +48,7 @@ export function turnContract(current: Current): void {
     await ask(turn, "late", epochMs + 20);
     await ask(turn, "early", epochMs + 10);
     expect(await give(turn, "a")).toEqual(["early"]);
-    expect(await ask(turn, "late")).toMatchObject({ answer: "WAIT", ahead: 1, before: ["early"] });
+    expect(await ask(turn, "late")).toMatchObject({ answer: "WAIT", ahead: 1, before: named("early") });
     expect(await ask(turn, "early")).toEqual(mine);
     expect(await give(turn, "early")).toEqual(["late"]);
     expect(await ask(turn, "late")).toEqual(mine);
@@ -130,6 +137,95 @@ export function turnContract(current: Current): void {
     expect((await ask(turn, "a")).answer).toBe("MINE");
   });
 
+  test("a turn that is given under an older number than its run has asked under since stays its own", async () => {
+    const turn = lineOf();
+    await ask(turn, "a");
+    await ask(turn, "b");
+    expect(await askUnder(7, turn, "a")).toEqual(mine);
+    expect(await giveUnder(6, turn, "a")).toEqual([]);
+    expect(await ask(turn, "b")).toMatchObject({ answer: "WAIT", before: [{ run: "a", asked: 7 }] });
+    expect(await askUnder(7, turn, "a")).toEqual(mine);
+  });
+
+  test("it is given under the newest number, under one that is newer still, and by whoever has no number", async () => {
+    for (const asked of [7, 8, null]) {
+      const turn = lineOf();
+      await ask(turn, "a");
+      await ask(turn, "b");
+      await askUnder(7, turn, "a");
+      expect(await giveUnder(asked, turn, "a")).toEqual(["b"]);
+      expect(await ask(turn, "b")).toEqual(mine);
+    }
+  });
+
+  test("an older number that comes later is not the newest", async () => {
+    const turn = lineOf();
+    await askUnder(7, turn, "a");
+    expect(await ask(turn, "a")).toEqual(mine);
+    await giveUnder(6, turn, "a");
+    expect(await ask(turn, "b")).toMatchObject({ answer: "WAIT", before: [{ run: "a", asked: 7 }] });
+  });
+
+  test("a place in line is left under such a number only, too", async () => {
+    const turn = lineOf();
+    for (const name of ["a", "b", "c"]) await ask(turn, name);
+    await askUnder(7, turn, "b");
+    await giveUnder(6, turn, "b");
+    expect(await give(turn, "a")).toEqual(["b"]);
+    expect(await giveUnder(7, turn, "b")).toEqual(["c"]);
+  });
+
+  test("who is told of nothing that was given hears all the same who may ask", async () => {
+    const turn = lineOf();
+    for (const name of ["a", "b", "c"]) await ask(turn, name);
+    await askUnder(7, turn, "a");
+    await askUnder(7, turn, "b");
+    await giveUnder(7, turn, "a");
+    expect(await giveUnder(6, turn, "b")).toEqual(["b"]);
+  });
+
+  test("a run that has given and asks under a newer number was brought back: it stands in line again, in its place", async () => {
+    const turn = lineOf();
+    for (const name of ["a", "b"]) await ask(turn, name);
+    await ask(turn, "c", epochMs + 1);
+    await giveUnder(5, turn, "a");
+    await ask(turn, "b");
+    expect((await askUnder(5, turn, "a")).answer).toBe("GONE");
+    expect(await askUnder(6, turn, "a")).toMatchObject({ answer: "WAIT", ahead: 0 });
+    expect(await give(turn, "b")).toEqual(["a"]);
+    expect(await askUnder(6, turn, "a")).toEqual(mine);
+    expect(await giveUnder(5, turn, "a")).toEqual([]);
+    expect(await giveUnder(6, turn, "a")).toEqual(["c"]);
+    expect((await askUnder(6, turn, "a")).answer).toBe("GONE");
+  });
+
+  test("given without a number, it is still known under which it had asked; who never had stays gone", async () => {
+    const turn = lineOf();
+    await askUnder(5, turn, "a");
+    await giveUnder(null, turn, "a");
+    expect((await askUnder(5, turn, "a")).answer).toBe("GONE");
+    expect((await askUnder(6, turn, "a")).answer).toBe("MINE");
+    await giveUnder(null, turn, "b");
+    expect((await askUnder(9, turn, "b")).answer).toBe("GONE");
+  });
+
+  test("the number of a run is forgotten with it, an hour after it has given, and not while it has a turn", async () => {
+    const turn = lineOf();
+    for (const name of ["a", "b"]) await askUnder(7, turn, name);
+    await giveUnder(7, turn, "a");
+    await askUnder(7, turn, "b");
+    await current.bench.advance(hourMs);
+    await giveUnder(6, turn, "b");
+    await give(turn, "c");
+    expect((await askUnder(1, turn, "a")).answer).toBe("WAIT");
+    expect(await askUnder(1, turn, "d")).toMatchObject({
+      before: [
+        { run: "b", asked: 7 },
+        { run: "a", asked: 1 },
+      ],
+    });
+  });
+
   test("of very many it names the first ten that have a turn, and the first ten that wait", async () => {
     const turn = lineOf();
     const limit = 12;
@@ -138,7 +234,7 @@ export function turnContract(current: Current): void {
     const answer = await ask(turn, "last", epochMs, limit);
     const owners = Array.from({ length: 10 }, (_, n) => `o${String(n).padStart(2, "0")}`);
     const waiting = Array.from({ length: 10 }, (_, n) => `w${n}`);
-    expect(answer).toMatchObject({ answer: "WAIT", ahead: 15, before: [...owners, ...waiting] });
+    expect(answer).toMatchObject({ answer: "WAIT", ahead: 15, before: named(...owners, ...waiting) });
   });
 
   test("of fifty that ask at once for three turns three have one", async () => {

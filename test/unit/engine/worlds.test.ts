@@ -12,13 +12,20 @@ interface Scene {
   owners: OwnerRef[] | null;
   isStopping: boolean;
   compared: Promise<void>;
+  right: Promise<void>;
 }
 
 async function scene(owners: OwnerRef[] = []) {
   const clock = new VirtualClock();
   const told: string[] = [];
   const said: (string | null)[] = [];
-  const state: Scene = { world: "first", owners, isStopping: false, compared: Promise.resolve() };
+  const state: Scene = {
+    world: "first",
+    owners,
+    isStopping: false,
+    compared: Promise.resolve(),
+    right: Promise.resolve(),
+  };
   const answer = <Value>(value: Value | null): Promise<Value> =>
     value === null ? Promise.reject(new Error("away")) : Promise.resolve(value);
   // What worlds use of a context.
@@ -35,6 +42,7 @@ async function scene(owners: OwnerRef[] = []) {
   const worlds: Worlds = new Worlds({
     context,
     compare: () => state.compared,
+    allRight: () => state.right,
     register: async () => void said.push(worlds.compared),
   });
   await worlds.begin();
@@ -102,10 +110,27 @@ describe("after a connection was opened", () => {
     expect(worlds.isOpen).toBe(true);
   });
 
+  test("nothing new is driven before this process has asked about all that it remembers, however long others have waited", async () => {
+    const { worlds, clock, state } = await scene();
+    let asked = (): void => undefined;
+    state.compared = new Promise((resolve) => {
+      asked = resolve;
+    });
+    state.world = "second";
+    worlds.opened();
+    await clock.advance(2 * mostMs);
+    expect(worlds.isOpen).toBe(false);
+    // What is not put right yet keeps nobody from driving other runs.
+    state.right = new Promise(() => undefined);
+    asked();
+    await clock.advance(1);
+    expect([worlds.isOpen, worlds.isSettled, worlds.compared]).toEqual([true, false, "first"]);
+  });
+
   test("it says that it has compared when what was forgotten is put right, and only of the world that is there by then", async () => {
     const { worlds, clock, state, said } = await scene();
     let right = (): void => undefined;
-    state.compared = new Promise((resolve) => {
+    state.right = new Promise((resolve) => {
       right = resolve;
     });
     state.world = "second";
