@@ -65,22 +65,22 @@ export class Keeper {
   }
 
   /** The values of a new run as they are stored; resolves when the content of every reference is kept. */
-  takeOutNew(run: RunRef, record: RunRecord): Promise<Values<RunRecord>> {
-    return this.#takeOut(run, { record, rows: [] }, newMemory());
+  async takeOutNew(run: RunRef, record: RunRecord): Promise<Values<RunRecord>> {
+    return await this.#takeOut(run, { record, rows: [] }, newMemory());
   }
 
-  /** The values of a run that is held, as they are stored. */
-  takeOut(run: RunRef, values: Values<RunRecord>): Promise<Values<RunRecord>> {
+  /** The values of a run that is held, as they are stored; at once where nothing is to be kept first. */
+  takeOut(run: RunRef, values: Values<RunRecord>): Values<RunRecord> | Promise<Values<RunRecord>> {
     return this.#takeOut(run, values, this.#runs.get(runKey(run)) ?? this.#remember(run));
   }
 
   /** Whole values again; what cannot be had is a `MissingArtifact`. */
-  putBack<R extends RunRecord | null>(run: RunRef, stored: Values<R>): Promise<Values<R>> {
-    return this.#putBack(run, stored, newMemory());
+  async putBack<R extends RunRecord | null>(run: RunRef, stored: Values<R>): Promise<Values<R>> {
+    return await this.#putBack(run, stored, newMemory());
   }
 
-  /** The same for a run that is held from now on: all that is kept of it was just seen. */
-  putBackHeld(run: RunRef, stored: Values<RunRecord>): Promise<Values<RunRecord>> {
+  /** The same for a run that is held from now on: all that is kept of it was just seen. At once where nothing is to be fetched. */
+  putBackHeld(run: RunRef, stored: Values<RunRecord>): Values<RunRecord> | Promise<Values<RunRecord>> {
     return this.#putBack(run, stored, this.#remember(run));
   }
 
@@ -95,7 +95,7 @@ export class Keeper {
 
   // ---- out
 
-  async #takeOut(run: RunRef, values: Values<RunRecord>, memory: Memory): Promise<Values<RunRecord>> {
+  #takeOut(run: RunRef, values: Values<RunRecord>, memory: Memory): Values<RunRecord> | Promise<Values<RunRecord>> {
     if (this.#options.artifacts === null) return replaced(values, inStore);
     const parcels = new Map<string, Parcel>();
     const forms: (readonly [object, ValuePlace, Json])[] = [];
@@ -104,13 +104,14 @@ export class Keeper {
       if (typeof value === "object" && value !== null) forms.push([value, place, form]);
       return form;
     });
-    if (parcels.size > 0) {
-      await someAtOnce([...parcels.values()], movedAtOnce, (parcel) => this.#put(run, parcel));
+    const kept = (): Values<RunRecord> => {
       for (const hash of parcels.keys()) memory.kept.add(hash);
-    }
-    // Only now: a form that refers to what could not be kept must not be used again.
-    for (const [value, place, form] of forms) remember(memory, value, place, form);
-    return stored;
+      // Only now: a form that refers to what could not be kept must not be used again.
+      for (const [value, place, form] of forms) remember(memory, value, place, form);
+      return stored;
+    };
+    if (parcels.size === 0) return kept();
+    return someAtOnce([...parcels.values()], movedAtOnce, (parcel) => this.#put(run, parcel)).then(kept);
   }
 
   #formOf(value: Json, place: ValuePlace, memory: Memory, parcels: Map<string, Parcel>): Json {
@@ -129,22 +130,24 @@ export class Keeper {
 
   // ---- back
 
-  async #putBack<R extends RunRecord | null>(run: RunRef, stored: Values<R>, memory: Memory): Promise<Values<R>> {
+  #putBack<R extends RunRecord | null>(run: RunRef, stored: Values<R>, memory: Memory): Values<R> | Promise<Values<R>> {
     const wanted = new Map<string, Reference>();
     replaced(stored, (form) => {
       for (const reference of referencesIn(form)) wanted.set(reference.$artifact, reference);
       return form;
     });
     const found = new Map<string, Found>();
-    await someAtOnce([...wanted.keys()], movedAtOnce, async (hash) => {
-      found.set(hash, await this.#fetch(run, hash));
-    });
-    for (const [hash, each] of found) if ("value" in each) memory.kept.add(hash);
-    return replaced(stored, (form, place) => {
-      const value = whole(form, found);
-      if (typeof value === "object" && value !== null) remember(memory, value, place, form);
-      return value;
-    });
+    const whole = (): Values<R> => {
+      for (const [hash, each] of found) if ("value" in each) memory.kept.add(hash);
+      return replaced(stored, (form, place) => {
+        const value = wholeOf(form, found);
+        if (typeof value === "object" && value !== null) remember(memory, value, place, form);
+        return value;
+      });
+    };
+    if (wanted.size === 0) return whole();
+    const fetch = async (hash: string): Promise<void> => void found.set(hash, await this.#fetch(run, hash));
+    return someAtOnce([...wanted.keys()], movedAtOnce, fetch).then(whole);
   }
 
   async #fetch({ tenant }: RunRef, hash: string): Promise<Found> {
@@ -182,7 +185,7 @@ function isComposed({ part, row }: ValuePlace): boolean {
 }
 
 /** The value of a form, or what stands for it where any part of it cannot be had. */
-function whole(form: Json, found: ReadonlyMap<string, Found>): Json {
+function wholeOf(form: Json, found: ReadonlyMap<string, Found>): Json {
   for (const { $artifact, bytes } of referencesIn(form)) {
     const each = found.get($artifact);
     if (each !== undefined && "why" in each)

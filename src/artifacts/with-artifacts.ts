@@ -3,8 +3,16 @@
  * through as it is, the log and the inbox among it. Invariants: W1 nothing is written before what it refers to is kept.
  * W2 whoever reads sees whole values, or a `MissingArtifact` where one cannot be had.
  */
-import type { CommitCommand, CreateCommand, Row, Store } from "../core/index.ts";
-import { Keeper, type KeeperOptions } from "./keeper.ts";
+import {
+  type AcquireCommand,
+  type CommitCommand,
+  type CreateCommand,
+  promised,
+  type Row,
+  type RunRecord,
+  type Store,
+} from "../core/index.ts";
+import { Keeper, type KeeperOptions, type Values } from "./keeper.ts";
 import { someAtOnce } from "./some-at-once.ts";
 
 /** Runs of which values are put at once, when many are started. */
@@ -19,19 +27,27 @@ export function withArtifacts(store: Store, options: KeeperOptions): Store {
     return { ...command, record };
   }
 
-  async function takeOutOfCommit(command: CommitCommand): Promise<CommitCommand> {
-    const { commit } = command;
-    return { ...command, commit: { ...commit, ...(await keeper.takeOut(commit.run, commit)) } };
+  function commit(command: CommitCommand): ReturnType<Store["commit"]> {
+    const { commit: whole } = command;
+    const written = (values: Values<RunRecord>) => store.commit({ ...command, commit: { ...whole, ...values } });
+    const stored = keeper.takeOut(whole.run, whole);
+    return stored instanceof Promise ? stored.then(written) : written(stored);
+  }
+
+  function acquire(command: AcquireCommand): ReturnType<Store["acquire"]> {
+    return store.acquire(command).then((answer) => {
+      if (answer.answer !== "OK") return answer;
+      const whole = (values: Values<RunRecord>) => ({ ...answer, ...values });
+      const values = keeper.putBackHeld(command.run, answer);
+      return values instanceof Promise ? values.then(whole) : whole(values);
+    });
   }
 
   return {
     create: async (command) => await store.create(await takeOutOfCreate(command)),
     createMany: async (commands) => await store.createMany(await someAtOnce(commands, createdAtOnce, takeOutOfCreate)),
-    commit: async (command) => await store.commit(await takeOutOfCommit(command)),
-    acquire: async (command) => {
-      const answer = await store.acquire(command);
-      return answer.answer === "OK" ? { ...answer, ...(await keeper.putBackHeld(command.run, answer)) } : answer;
-    },
+    commit: (command) => promised(() => commit(command)),
+    acquire: (command) => promised(() => acquire(command)),
     permit: async (command) => {
       const answer = await store.permit(command);
       if (answer.answer !== "OK") return answer;

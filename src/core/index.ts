@@ -60,6 +60,7 @@ export { approvalSlot, isAsking, shownOf } from "./people/approvals.ts";
 export { editableIn, objectionToEdit } from "./people/edits.ts";
 export { objectionToWord, rolesAt } from "./people/voters.ts";
 export type * from "./ports.ts";
+export { promised } from "./promised.ts";
 export { fork, momentBefore } from "./replay/fork.ts";
 export { objectionToPlan, type PlanObjection, planOf, verbOf } from "./replay/plan.ts";
 export { type Resume, resumeOf } from "./replay/resume.ts";

@@ -114,7 +114,8 @@ export class Driver implements LeaseHolder {
       throw error;
     } finally {
       this.#context.leases.drop(this.#held);
-      await this.#calls.end();
+      const ended = this.#calls.end();
+      if (ended !== null) await ended;
     }
   }
 
@@ -122,7 +123,10 @@ export class Driver implements LeaseHolder {
     this.#facts = this.#mail.take();
     for (;;) {
       const decision = this.#decide(this.#facts);
-      const written = await this.#write(decision);
+      const { commit, offers, then } = decision;
+      const sentAt = this.#context.clock.monotonicMs();
+      const sent = commit === null ? null : await this.#send(commit);
+      const written = this.#written(decision, sentAt, sent);
       if (written.is === "lost") return this.#lose(this.#facts, written.maybe);
       if (written.is === "again") {
         this.#facts = [...this.#facts, ...this.#mail.take(), ...written.facts];
@@ -130,8 +134,12 @@ export class Driver implements LeaseHolder {
       }
       this.#receipts.written(this.#facts, decision.run);
       this.#facts = nothingLearnt;
-      if (await this.#follow(decision, written)) return;
-      await this.#listen(decision);
+      this.#follow(decision, written);
+      if (offers.length > 0) await this.#offer(offers);
+      if (then === "released") return;
+      if (then === "release" && this.#mail.isEmpty && (await this.#release(decision.wanted))) return;
+      const heard = this.#listen(decision);
+      if (heard !== null) await heard;
       if (this.#lost) return this.#lose([], null);
       if (this.#isThrough()) return await this.#handBack();
       this.#facts = this.#mail.take();
@@ -221,13 +229,14 @@ export class Driver implements LeaseHolder {
     return intents.size + turns.size === 0 ? calls : new Set([...calls, ...intents, ...turns]);
   }
 
-  async #write(decision: Decision): Promise<Written> {
+  /** What became of a decision whose commit, if it has one, was first sent at `sentAt`. */
+  #written(decision: Decision, sentAt: number, sent: Answered<Timed<CommitAnswer>> | null): Written {
     const { clock, leases } = this.#context;
-    const sentAt = clock.monotonicMs();
     const { commit } = decision;
-    this.#givingBack = false;
-    if (commit === null) return { is: "written", grantedAt: sentAt, inbox: nothingNew, ms: 0 };
-    const sent = await this.#send(commit);
+    if (commit === null) {
+      this.#givingBack = false;
+      return { is: "written", grantedAt: sentAt, inbox: nothingNew, ms: 0 };
+    }
     if (sent === null) return { is: "lost", maybe: null };
     const { answer: reply, askedAt, resent } = sent;
     this.#time.heard(reply.now);
@@ -265,9 +274,9 @@ export class Driver implements LeaseHolder {
     return untilAnswered(this.#context, "commit", () => store.commit(command));
   }
 
-  /** What follows from an acknowledged decision; `true`: this driver is through with the run. */
-  async #follow(decision: Decision, written: Extract<Written, { is: "written" }>): Promise<boolean> {
-    const { commit, then } = decision;
+  /** Begins what follows from an acknowledged decision. */
+  #follow(decision: Decision, written: Extract<Written, { is: "written" }>): void {
+    const { commit } = decision;
     const before = this.#run;
     this.#run = decision.run;
     if (commit !== null) {
@@ -281,9 +290,6 @@ export class Driver implements LeaseHolder {
     this.#turns.begin(decision);
     this.#desk.written(this.#run, this.#isStopping);
     this.#mail.postEntries(written.inbox);
-    if (decision.offers.length > 0) await this.#offer(decision.offers);
-    if (then === "released") return true;
-    return then === "release" && this.#mail.isEmpty && (await this.#release(decision.wanted));
   }
 
   #tell({ record, log: entry }: Commit, before: Run, ms: number): void {
@@ -365,11 +371,11 @@ export class Driver implements LeaseHolder {
     return answered;
   }
 
-  /** Waits for mail, for the time wanted, for the loss of the lease or for the expulsion. */
-  async #listen({ wanted, commit }: Decision): Promise<void> {
-    if (this.#lost || this.#isThrough()) return;
+  /** Resolves with mail, at the time wanted, with the loss of the lease or the expulsion; `null`: there is nothing to wait for. */
+  #listen({ wanted, commit }: Decision): Promise<void> | null {
+    if (this.#lost || this.#isThrough()) return null;
     const least = commit === null ? idleTickMs : 0;
-    await this.#mail.listen(wanted === null ? null : Math.max(least, wanted - this.#time.now()));
+    return this.#mail.listen(wanted === null ? null : Math.max(least, wanted - this.#time.now()));
   }
 
   async #readInbox(): Promise<void> {

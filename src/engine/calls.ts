@@ -84,10 +84,10 @@ export class Calls {
     return unasked;
   }
 
-  /** Resolves when no call of this driver is under way. */
-  async end(): Promise<void> {
-    if (this.#flights.size === 0) return;
-    await new Promise<void>((resolve) => {
+  /** Resolves when no call of this driver is under way; `null`: none is. */
+  end(): Promise<void> | null {
+    if (this.#flights.size === 0) return null;
+    return new Promise((resolve) => {
       this.#onIdle = resolve;
     });
   }

@@ -1,23 +1,24 @@
 /**
  * What everything in one worker process shares: ports, settings and who it is. Made once by `worker.ts`.
  */
-import type {
-  CallOrder,
-  Clock,
-  Commit,
-  Facts,
-  Ids,
-  Machine,
-  NoticeHook,
-  Remembered,
-  Run,
-  RunRecord,
-  RunRef,
-  Store,
-  TracedCall,
-  Tracing,
-  WakeUp,
-  WakeUps,
+import {
+  type CallOrder,
+  type Clock,
+  type Commit,
+  type Facts,
+  type Ids,
+  type Machine,
+  type NoticeHook,
+  promised,
+  type Remembered,
+  type Run,
+  type RunRecord,
+  type RunRef,
+  type Store,
+  type TracedCall,
+  type Tracing,
+  type WakeUp,
+  type WakeUps,
 } from "../core/index.ts";
 import { isUnavailable, RepriseError } from "../errors.ts";
 import type { RunIdentity } from "../saga/index.ts";
@@ -152,24 +153,37 @@ export interface Answered<Answer> {
  * Sends one request again, unchanged, until it is answered or the process ends (`null`). It must be idempotent. Throws only
  * what sending it again cannot change: a refusal by name. `isOwed` is asked before it is sent again: `false` ends it (`null`).
  */
-export async function untilAnswered<Answer>(
+export function untilAnswered<Answer>(
   context: EngineContext,
   where: string,
   request: () => Promise<Answer>,
   isOwed: () => Promise<boolean> = async () => true,
 ): Promise<Answered<Answer> | null> {
-  let delay: number = resendMs.first;
-  for (let resent = false; ; resent = true) {
+  const askedAt = context.clock.monotonicMs();
+  return promised(request).then(
+    (answer) => ({ answer, askedAt, resent: false }),
+    (error: unknown) => askAgain(context, where, error, { request, isOwed }),
+  );
+}
+
+async function askAgain<Answer>(
+  context: EngineContext,
+  where: string,
+  failure: unknown,
+  { request, isOwed }: { readonly request: () => Promise<Answer>; readonly isOwed: () => Promise<boolean> },
+): Promise<Answered<Answer> | null> {
+  let error = failure;
+  for (let delay: number = resendMs.first; ; delay = Math.min(delay * 2, resendMs.most)) {
+    trouble(context, where, error);
+    if (context.isOver()) return null;
+    if (error instanceof RepriseError && !isUnavailable(error)) throw error;
+    await pause(context.clock, delay);
+    if (!(await isOwed())) return null;
     const askedAt = context.clock.monotonicMs();
     try {
-      return { answer: await request(), askedAt, resent };
-    } catch (error) {
-      trouble(context, where, error);
-      if (context.isOver()) return null;
-      if (error instanceof RepriseError && !isUnavailable(error)) throw error;
-      await pause(context.clock, delay);
-      delay = Math.min(delay * 2, resendMs.most);
-      if (!(await isOwed())) return null;
+      return { answer: await request(), askedAt, resent: true };
+    } catch (again) {
+      error = again;
     }
   }
 }

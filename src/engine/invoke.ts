@@ -5,7 +5,7 @@
  * `onLate`. I3 input and output are checked against the step's schemas here: what does not fit never reaches user code or
  * the machine as if it did.
  */
-import { type CallOrder, type CallResult, type Clock, inputOf, type Row } from "../core/index.ts";
+import { type CallOrder, type CallResult, type Clock, inputOf, promised, type Row } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import {
   type ActionContext,
@@ -24,17 +24,15 @@ import {
 import { LazySignal, type StepLogSink, userContext } from "./call-context.ts";
 import {
   type AbortCause,
-  actionResult,
+  answerFact,
   boundedJson,
   leftBehind,
   messageOf,
   type OutcomeFact,
-  probeFact,
   probeFailed,
   resultFact,
   shown,
   thrownResult,
-  undoResult,
 } from "./outcome.ts";
 import { leaseLost } from "./receipts.ts";
 import { problemOf, spendsNothing } from "./spending.ts";
@@ -110,7 +108,18 @@ class RunningCall implements Invocation, Progress {
   }
 
   begin(): void {
-    void this.#perform().then((fact) => this.#report(this.#suspended === null ? fact : this.#suspension()));
+    const work = this.#work();
+    if (!work.ok) {
+      void Promise.resolve(this.#defect(work.problem)).then((fact) => this.#end(fact));
+      return;
+    }
+    const { around = null } = this.#input;
+    const call = (): Promise<unknown> => promised(() => Promise.resolve(work.value()));
+    // (Beside what user code promises this is all that a call makes of promises: see `promised`.)
+    void promised(() => (around === null ? call() : around(call))).then(
+      (value) => this.#end(this.#answered(value)),
+      (error: unknown) => this.#end(this.#thrown(error)),
+    );
   }
 
   abort(): void {
@@ -191,39 +200,44 @@ class RunningCall implements Invocation, Progress {
     this.#input.onOutcome(fact, this.#deps.clock.monotonicMs() - this.#beganAt);
   }
 
-  /** Never rejects. */
-  async #perform(): Promise<OutcomeFact> {
+  #end(fact: OutcomeFact): void {
+    this.#report(this.#suspended === null ? fact : this.#suspension());
+  }
+
+  /** User code with what it is called with, or why it cannot be called. */
+  #work(): Checked<() => unknown> {
     const { order, step, row } = this.#input;
     const input = decodeInput(step, inputOf(row, order.side));
-    if (!input.ok) return this.#defect(`the input of ${step.name} does not fit its schema: ${input.problem}`);
+    if (!input.ok) return unfit(`the input of ${step.name} does not fit its schema: ${input.problem}`);
     const output = outputFor(order, step, row);
-    if (!output.ok) return this.#defect(`the output of ${step.name} does not fit its schema: ${output.problem}`);
+    if (!output.ok) return unfit(`the output of ${step.name} does not fit its schema: ${output.problem}`);
     const context = this.#context(input.value, output.value);
+    const { compensation } = step;
+    // One shape for all: what each kind is typed to receive is in it.
+    if (order.kind === "action") return { ok: true, value: () => step.action(context as ActionContext) };
+    if (order.kind === "undo") {
+      if (compensation === null) return unfit(`${step.name} has no compensation in this version`);
+      return { ok: true, value: () => compensation.run(context as CompensateContext) };
+    }
+    const probe = order.side === "action" ? step.probe : (compensation?.probe ?? null);
+    if (probe === null) return unfit(`${step.name} has no probe in this version`);
+    return { ok: true, value: () => probe(context as ProbeContext) };
+  }
+
+  #answered(value: unknown): OutcomeFact {
+    const { order, step } = this.#input;
     try {
-      const { around = null } = this.#input;
-      return await (around === null ? this.#call(context) : around(() => this.#call(context)));
+      return answerFact(order, step, value, this.#deps.maxPayloadBytes);
     } catch (error) {
-      if (order.kind === "probe") return probeFailed(order, messageOf(error));
-      return resultFact(order, thrownResult(error, this.#aborted));
+      // What user code has handed over may throw at being looked at.
+      return this.#thrown(error);
     }
   }
 
-  async #call(context: ReturnType<typeof userContext>): Promise<OutcomeFact> {
-    const { order, step } = this.#input;
-    const { maxPayloadBytes } = this.#deps;
-    switch (order.kind) {
-      case "action":
-        return resultFact(order, actionResult(step, await step.action(context as ActionContext), maxPayloadBytes));
-      case "undo":
-        if (step.compensation === null) return this.#defect(`${step.name} has no compensation in this version`);
-        await step.compensation.run(context as CompensateContext);
-        return resultFact(order, undoResult);
-      case "probe": {
-        const probe = order.side === "action" ? step.probe : (step.compensation?.probe ?? null);
-        if (probe === null) return probeFailed(order, `${step.name} has no probe in this version`);
-        return probeFact(order, step, await probe(context as ProbeContext), maxPayloadBytes);
-      }
-    }
+  #thrown(error: unknown): OutcomeFact {
+    const { order } = this.#input;
+    if (order.kind === "probe") return probeFailed(order, messageOf(error));
+    return resultFact(order, thrownResult(error, this.#aborted));
   }
 
   #context(input: unknown, output: unknown): ReturnType<typeof userContext> {
@@ -265,6 +279,10 @@ class RunningCall implements Invocation, Progress {
     const result: CallResult = { kind: "defect", message };
     return order.kind === "probe" ? probeFailed(order, message) : resultFact(order, result);
   }
+}
+
+function unfit(problem: string): Checked<never> {
+  return { ok: false, problem };
 }
 
 /** A compensation (and its probe) sees the action's output, or `undefined` where nobody knows it. */

@@ -59,16 +59,17 @@ export class Mailbox {
     this.#wakeUp?.();
   }
 
-  /** Resolves when there is a fact, when woken, or after `tickMs`, which leaves a tick in here; `null`: no tick. */
-  async listen(tickMs: number | null): Promise<void> {
-    if (this.#facts.length > 0) return;
-    const woken = new Promise<void>((resolve) => {
-      this.#wakeUp = resolve;
-    });
+  /** Resolves with the next fact, when woken, or after `tickMs`, which leaves a tick in here (`null`: no tick). `null`: there is one. */
+  listen(tickMs: number | null): Promise<void> | null {
+    if (this.#facts.length > 0) return null;
     const cancel = tickMs === null ? null : this.#clock.after(tickMs, () => this.post({ type: "tick" }));
-    await woken;
-    this.#wakeUp = null;
-    cancel?.();
+    return new Promise((resolve) => {
+      this.#wakeUp = () => {
+        this.#wakeUp = null;
+        cancel?.();
+        resolve();
+      };
+    });
   }
 }
 

@@ -26,6 +26,19 @@ export type AbortCause = "timeout" | "aborted";
 
 const maxMessageChars = 2_000;
 
+/** The function that the order means has resolved with `value`. */
+export function answerFact(order: CallOrder, step: StepSpec, value: unknown, maxPayloadBytes: number): OutcomeFact {
+  switch (order.kind) {
+    case "action":
+      return resultFact(order, actionResult(step, value, maxPayloadBytes));
+    case "undo":
+      return resultFact(order, undoResult);
+    case "probe":
+      // By its type it answers that; `probeFact` bears anything.
+      return probeFact(order, step, value as ProbeAnswer, maxPayloadBytes);
+  }
+}
+
 /** The action resolved with `value`. */
 export function actionResult(step: StepSpec, value: unknown, maxPayloadBytes: number): CallResult {
   const output = boundedOutput(step, value, maxPayloadBytes);

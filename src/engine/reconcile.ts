@@ -48,19 +48,21 @@ export class Reconciler {
     this.#cancelTimer?.();
   }
 
-  /**
-   * May this worker take runs? `true` at once, or when owners have had their lease's time to come back; `false`: it was
-   * stopped before that.
-   */
+  /** May this worker take runs now? */
+  isTrusted(): boolean {
+    const now = this.#context.clock.monotonicMs();
+    if (!this.#stopped) for (const sweep of this.#sweeps) this.#notice(sweep, now); // no sweep, no news of one
+    return now >= this.#heldUntil;
+  }
+
+  /** `true` when it may, and owners have had their lease's time to come back; `false`: it was stopped before that. */
   async whenTrusted(): Promise<boolean> {
     const { clock, settings } = this.#context;
-    for (;;) {
-      const now = clock.monotonicMs();
-      if (!this.#stopped) for (const sweep of this.#sweeps) this.#notice(sweep, now); // no sweep, no news of one
-      if (now >= this.#heldUntil) return true;
+    while (!this.isTrusted()) {
       if (this.#stopped) return false;
-      await pause(clock, Math.min(this.#heldUntil - now, settings.sweepMs));
+      await pause(clock, Math.min(this.#heldUntil - clock.monotonicMs(), settings.sweepMs));
     }
+    return true;
   }
 
   #tick(): void {

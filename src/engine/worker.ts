@@ -240,7 +240,13 @@ class EngineWorker implements Worker {
     this.#heart?.start();
   }
 
-  async #wake(run: RunRef): Promise<void> {
+  /** (Nothing is waited for where nothing is to be waited for: every run comes by here, see `promised`.) */
+  #wake(run: RunRef): Promise<void> {
+    const isReady = this.#reconciler.isTrusted() && this.#worlds.isOpen;
+    return isReady ? this.#acquirer.advance(run) : this.#wakeLater(run);
+  }
+
+  async #wakeLater(run: RunRef): Promise<void> {
     if ((await this.#reconciler.whenTrusted()) && (await this.#worlds.whenOpen())) await this.#acquirer.advance(run);
   }
 

@@ -7,36 +7,37 @@
  * 3. All keys of a run carry the hash tag of its shard.
  */
 
-import type {
-  AcquireCommand,
-  Act,
-  ActsQuery,
-  AskTurnCommand,
-  ClaimIntentCommand,
-  CommitCommand,
-  CreateCommand,
-  DrainCommand,
-  GiveTurnCommand,
-  Heartbeat,
-  LeaseRef,
-  ListQuery,
-  MoveListener,
-  OwedRun,
-  OwnerRef,
-  PausedSaga,
-  PermitCommand,
-  PublishIntentCommand,
-  PutOffCommand,
-  PutPlanCommand,
-  PutScheduleCommand,
-  RegisteredSaga,
-  RunRef,
-  SendCommand,
-  SetSuspensionCommand,
-  SharedQuery,
-  Store,
-  TakeNoticesCommand,
-  TakePlanCommand,
+import {
+  type AcquireCommand,
+  type Act,
+  type ActsQuery,
+  type AskTurnCommand,
+  type ClaimIntentCommand,
+  type CommitCommand,
+  type CreateCommand,
+  type DrainCommand,
+  type GiveTurnCommand,
+  type Heartbeat,
+  type LeaseRef,
+  type ListQuery,
+  type MoveListener,
+  type OwedRun,
+  type OwnerRef,
+  type PausedSaga,
+  type PermitCommand,
+  type PublishIntentCommand,
+  type PutOffCommand,
+  type PutPlanCommand,
+  type PutScheduleCommand,
+  promised,
+  type RegisteredSaga,
+  type RunRef,
+  type SendCommand,
+  type SetSuspensionCommand,
+  type SharedQuery,
+  type Store,
+  type TakeNoticesCommand,
+  type TakePlanCommand,
 } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import type { Json } from "../saga/index.ts";
@@ -184,12 +185,12 @@ class RedisStore implements Store {
     return await createMany(this.#parts().wire, commands);
   }
 
-  async acquire(command: AcquireCommand) {
-    return await acquire(this.#parts().wire, command);
+  acquire(command: AcquireCommand) {
+    return promised(() => acquire(this.#parts().wire, command));
   }
 
-  async commit(command: CommitCommand) {
-    return await commit(this.#parts().wire, command);
+  commit(command: CommitCommand) {
+    return promised(() => commit(this.#parts().wire, command));
   }
 
   async renew(leases: readonly LeaseRef[], leaseMs: number) {

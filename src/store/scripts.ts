@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Cluster, Command, type Redis } from "ioredis";
-import { heartbeatKeptMs, maxActsKept, staleAfterMs } from "../core/index.ts";
+import { heartbeatKeptMs, maxActsKept, promised, staleAfterMs } from "../core/index.ts";
 import {
   firstFreshHandOut,
   maxEntriesWaiting,
@@ -119,6 +119,16 @@ function gatherWrites(client: Redis | Cluster): void {
 
 export type ScriptArgument = string | number;
 
+export interface ScriptWords {
+  readonly keys: readonly string[];
+  readonly args: readonly ScriptArgument[];
+}
+
+export interface ScriptReading<Result> {
+  readonly read: (reply: unknown) => Result | Promise<Result>;
+  readonly named: (error: unknown) => unknown;
+}
+
 /**
  * EVALSHA, its words put together once: ioredis goes over them four times and builds the text piece by piece, and a commit
  * has some forty words.
@@ -153,36 +163,35 @@ class ScriptCall extends Command {
 /** How lengths are written, up to a size that most words have. */
 const lengths = Array.from({ length: 1_024 }, (_, bytes) => `$${bytes}`);
 
-/** Runs a script; rejects with what the server or the connection said. */
-export async function runScript(
+/** Runs a script and hands on what `read` makes of its answer; rejects with what `named` makes of what the server or the connection said. */
+export function runScript<Result>(
   client: Redis | Cluster,
   { sha, text }: Script,
-  keys: readonly string[],
-  args: readonly ScriptArgument[],
-): Promise<unknown> {
-  gatherWrites(client);
-  try {
-    return await client.sendCommand(new ScriptCall(sha, keys, args));
-  } catch (error) {
-    if (!isUnknownScript(error)) throw error;
-    return await client.eval(text, keys.length, ...keys, ...args);
-  }
+  { keys, args }: ScriptWords,
+  { read, named }: ScriptReading<Result>,
+): Promise<Result> {
+  const failed = (error: unknown): never => {
+    throw named(error);
+  };
+  // (One promise beside the client's own: see `promised`.)
+  return promised(() => {
+    gatherWrites(client);
+    return client.sendCommand(new ScriptCall(sha, keys, args)) as Promise<unknown>;
+  }).then(read, (error: unknown) => {
+    if (!isUnknownScript(error)) return failed(error);
+    return client.eval(text, keys.length, ...keys, ...args).then(read, failed);
+  });
 }
 
 /** One after the other on one connection, in one write. Answers in order; a refusal stands in its place. */
 export async function runScripts(
   client: Redis | Cluster,
   script: Script,
-  calls: readonly { readonly keys: readonly string[]; readonly args: readonly ScriptArgument[] }[],
+  calls: readonly ScriptWords[],
 ): Promise<readonly { readonly error: unknown; readonly reply: unknown }[]> {
-  return await Promise.all(
-    calls.map(({ keys, args }) =>
-      runScript(client, script, keys, args).then(
-        (reply) => ({ error: null, reply }),
-        (error: unknown) => ({ error, reply: null }),
-      ),
-    ),
-  );
+  const reading = { read: (reply: unknown) => ({ error: null, reply }), named: (error: unknown) => error };
+  const refused = (error: unknown) => ({ error, reply: null });
+  return await Promise.all(calls.map((words) => runScript(client, script, words, reading).catch(refused)));
 }
 
 function isUnknownScript(error: unknown): boolean {

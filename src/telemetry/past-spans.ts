@@ -69,9 +69,9 @@ export class PastSpans {
 
   /** A span of what is over, from the record's own times. */
   #past({ record, entry }: CommittedFact, name: string, since: number, attributes: Attributes, failed: boolean): void {
-    const told = { ...aboutRun(record), "reprise.revision": record.revision, ...attributes };
+    const told = () => ({ ...aboutRun(record), "reprise.revision": record.revision, ...attributes });
     const parent = this.#parents.parentOf(record, entry.at);
-    const span = this.#spans.under(parent, name, { startTime: since, attributes: told, links: [...parent.links] });
+    const span = this.#spans.under(parent, name, { startTime: since, links: [...parent.links] }, told);
     if (failed) span.setStatus(failedStatus);
     span.end(Math.max(since, entry.at));
   }

@@ -24,8 +24,10 @@ export interface Attributes {
   readonly "reprise.reason"?: string;
 }
 
+type Given = Attributes & NonNullable<SpanOptions["attributes"]>;
+
 interface Options extends SpanOptions {
-  readonly attributes: Attributes & NonNullable<SpanOptions["attributes"]>;
+  readonly attributes: Given;
 }
 
 export class SpanMaker {
@@ -42,8 +44,18 @@ export class SpanMaker {
     return this.#tracer.startSpan(name, { kind: kinds.internal, ...options }, context);
   }
 
-  under({ context, isRoot }: Parent, name: string, options: Options): Span {
-    return this.make(name, isRoot ? { ...options, root: true } : options, context);
+  /**
+   * Its attributes are put together, and copied by the SDK, only where somebody may look at them: below a place that is not sampled
+   * a sampler is shown none.
+   */
+  under({ context, isRoot, isDeclined }: Parent, name: string, options: SpanOptions, attributes: () => Given): Span {
+    if (!isDeclined) {
+      const given = { kind: kinds.internal, ...options, attributes: attributes() };
+      return this.#tracer.startSpan(name, isRoot ? { ...given, root: true } : given, context);
+    }
+    const span = this.#tracer.startSpan(name, options, context);
+    if (span.isRecording()) span.setAttributes(attributes());
+    return span;
   }
 }
 

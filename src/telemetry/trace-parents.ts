@@ -5,7 +5,7 @@
  */
 import { type RunRecord, type RunRef, runKey } from "../core/index.ts";
 import type { Otel, OtelContext, Span, SpanContext } from "./otel.ts";
-import { parseTraceparent, placeOf, type TracePlace } from "./traceparent.ts";
+import { parseTraceparent, placeOf, sampledFlag, type TracePlace } from "./traceparent.ts";
 
 export interface TraceOptions {
   /** A run taken up later than this after its start goes on in a new, linked trace, ms: an hour unless given. */
@@ -25,6 +25,8 @@ export interface Link {
 export interface Parent {
   readonly context: OtelContext;
   readonly isRoot: boolean;
+  /** Whoever began the trace has decided against it: nobody records what hangs on this, unless a sampler overrides that. */
+  readonly isDeclined: boolean;
   readonly links: readonly Link[];
 }
 
@@ -54,12 +56,12 @@ export class TraceParents {
     const later = this.#later.get(key);
     if (later !== undefined) return later;
     if (this.isLong(record, now)) {
-      return { context: this.#otel.ROOT_CONTEXT, isRoot: true, links: [this.linkTo(record)] };
+      return { context: this.#otel.ROOT_CONTEXT, isRoot: true, isDeclined: false, links: [this.linkTo(record)] };
     }
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const place = { ...this.#placeOf(record), isRemote: true };
-    const parent = this.#under(this.#otel.trace.setSpanContext(this.#otel.ROOT_CONTEXT, place));
+    const parent = under(this.#otel.trace.setSpanContext(this.#otel.ROOT_CONTEXT, place), place);
     keep(this.#known, key, parent, maxKnown);
     return parent;
   }
@@ -74,9 +76,9 @@ export class TraceParents {
   }
 
   /** From now on its spans hang on this one. */
-  goOn(run: RunRef, under: Span): void {
-    const context = this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, under);
-    keep(this.#later, runKey(run), this.#under(context), maxLater);
+  goOn(run: RunRef, span: Span): void {
+    const context = this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, span);
+    keep(this.#later, runKey(run), under(context, span.spanContext()), maxLater);
   }
 
   forget(run: RunRef): void {
@@ -85,16 +87,16 @@ export class TraceParents {
     this.#known.delete(key);
   }
 
-  #under(context: OtelContext): Parent {
-    return { context, isRoot: false, links: none };
-  }
-
   #placeOf({ tenant, id, trace }: RunRecord): TracePlace {
     return parseTraceparent(trace) ?? placeOf(`${this.#namespace}/${tenant}/${id}`, this.#untracedRatio);
   }
 }
 
 const none: readonly Link[] = [];
+
+function under(context: OtelContext, { traceFlags }: Pick<SpanContext, "traceFlags">): Parent {
+  return { context, isRoot: false, isDeclined: (traceFlags & sampledFlag) === 0, links: none };
+}
 
 /** The oldest goes where there would be too many. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {

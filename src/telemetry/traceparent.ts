@@ -9,6 +9,9 @@ export interface TracePlace {
   readonly traceFlags: number;
 }
 
+/** Of the flags of a place: its trace is sampled. */
+export const sampledFlag = 1;
+
 const pattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** `null`: it names nothing. */
@@ -27,5 +30,5 @@ export function traceparentOf({ traceId, spanId, traceFlags }: TracePlace): stri
 export function placeOf(run: string, ratio: number): TracePlace {
   const hex = createHash("sha256").update(run).digest("hex");
   const isSampled = Number.parseInt(hex.slice(48, 56), 16) < ratio * 2 ** 32;
-  return { traceId: hex.slice(0, 32), spanId: hex.slice(32, 48), traceFlags: isSampled ? 1 : 0 };
+  return { traceId: hex.slice(0, 32), spanId: hex.slice(32, 48), traceFlags: isSampled ? sampledFlag : 0 };
 }

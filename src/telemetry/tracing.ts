@@ -94,27 +94,16 @@ class RunSpans {
     const called = this.#within(span, work);
     // Not sampled: what is below it hears that too, and nobody hears of it.
     if (!span.isRecording()) return called;
-    if (!call.routed) this.#keep(call, span);
-    // (No await: that would be three promises a call more, and each is dear while a context follows them.)
-    called.then(
-      () => this.#called(call, span),
-      () => {
-        span.setStatus(failedStatus);
-        this.#called(call, span);
-      },
-    );
+    if (call.routed) endWith(called, span);
+    // (No look at what it answers: that would be a promise a call more, and each is dear while a context follows them.)
+    else this.#keep(call, span);
     return called;
-  }
-
-  /** What came of one that is routed is written by the driver of the run, elsewhere. */
-  #called({ routed }: TracedCall, span: Span): void {
-    if (routed) span.end();
   }
 
   #callSpan({ record, row, kind, attempt, operationId: id, owner, now }: TracedCall): Span {
     // The job that brought the run here, where BullMQ is followed too.
     const delivered = this.active();
-    const attributes = {
+    const attributes = () => ({
       "reprise.run": record.id,
       "reprise.tenant": record.tenant,
       "reprise.saga": record.saga,
@@ -125,10 +114,10 @@ class RunSpans {
       "reprise.operation_id": id,
       "reprise.effect": row.call.effect,
       "reprise.worker": owner,
-    };
+    });
     const parent = this.#parents.parentOf(record, now);
     const links = [...parent.links, ...(delivered === null ? [] : [{ context: delivered }])];
-    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, attributes, links });
+    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, links }, attributes);
   }
 
   #keep(call: TracedCall, span: Span): void {
@@ -208,4 +197,15 @@ class RunSpans {
     const { context, trace } = this.#otel;
     return context.with(trace.setSpan(context.active(), span), work);
   }
+}
+
+/** What came of a call that is routed is written by the driver of the run, elsewhere. */
+function endWith(called: Promise<unknown>, span: Span): void {
+  called.then(
+    () => span.end(),
+    () => {
+      span.setStatus(failedStatus);
+      span.end();
+    },
+  );
 }

@@ -334,6 +334,10 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
   test("a store can be closed twice and early, and says CLOSED afterwards", async () => {
     const store = redisStore({ connections, namespace: fresh("own") });
     expect(await codeOf(store.read(someRun))).toBe("CLOSED");
+    // Those that are no async functions reject too: nobody expects a promise to be thrown at.
+    const lease = { run: someRun, owner: "w", token: "t", fence: 1 };
+    expect(await codeOf(store.acquire({ run: someRun, owner: "w", token: "t", leaseMs }))).toBe("CLOSED");
+    expect(await codeOf(store.commit({ lease, commit: aCommit(aCreate().record), leaseMs }))).toBe("CLOSED");
     const opening = store.open();
     await Promise.all([store.close(), store.close(), opening]);
     expect(await codeOf(store.read(someRun))).toBe("CLOSED");

@@ -46,9 +46,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/engine/advance.ts",
-        find: "const written = await this.#write(decision);",
+        find: "const sent = commit === null ? null : await this.#send(commit);",
         replace:
-          "this.#calls.begin(decision, this.#context.clock.monotonicMs(), null); const written = await this.#write(decision);",
+          "this.#calls.begin(decision, this.#context.clock.monotonicMs(), null); const sent = commit === null ? null : await this.#send(commit);",
       },
       {
         file: "src/engine/advance.ts",
@@ -377,7 +377,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/engine/worlds.ts",
-        find: "return !this.#isLooking && this.#waitsUntil === null;",
+        find: "return !this.#isLooking && this.#waitsUntil === null && this.#asked === this.#world;",
         replace: "return true;",
       },
     ],
@@ -389,8 +389,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     changes: [
       {
         file: "src/core/change/rollback.ts",
-        find: "draft.revision = Math.max(revision, known.revision) + 1;",
-        replace: "draft.revision = revision + 1;",
+        find: "draft.revision = Math.max(stored, known.revision) + 1;",
+        replace: "draft.revision = stored + 1;",
       },
     ],
     claimed: [rollbacks],

@@ -1,7 +1,12 @@
 /** An OpenTelemetry SDK for a test process: what ends is told, with all that a test asks of a span. */
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { BasicTracerProvider, type ReadableSpan, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  BasicTracerProvider,
+  type ReadableSpan,
+  type Sampler,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 
 export interface TestSpan {
   readonly name: string;
@@ -15,8 +20,8 @@ export interface TestSpan {
   readonly endMs: number;
 }
 
-/** Registers it for this process; call back what it gives to take it away again. */
-export function followSpans(hear: (span: TestSpan) => void): () => void {
+/** Registers it for this process, with a sampler that goes by the parent unless given; call back what it gives to take it away again. */
+export function followSpans(hear: (span: TestSpan) => void, sampler?: Sampler): () => void {
   const exporter = {
     export: (spans: readonly ReadableSpan[], done: (result: { code: number }) => void) => {
       for (const span of spans) hear(spanOf(span));
@@ -24,7 +29,10 @@ export function followSpans(hear: (span: TestSpan) => void): () => void {
     },
     shutdown: () => Promise.resolve(),
   };
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+  const own = sampler === undefined ? {} : { sampler };
+  trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ ...own, spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  );
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   return () => {
     trace.disable();

@@ -159,29 +159,6 @@ describe("a store that knows less than a worker remembers", () => {
     expect(other.play.review?.evidence).toEqual({ stored: 3, remembered: 2, restored: false });
   });
 
-  test("it asks for its turn again, which the line may have forgotten, and does nothing before it has it", () => {
-    const concurrency = { key: () => "one", limit: 1 };
-    const play = new Play(line([call("a"), call("b")], { concurrency }));
-    const old = play.run;
-    const log = play.log.length;
-    play.turned({ answer: "MINE" });
-    play.answer("a", ok());
-    const known = remembered(play);
-    play.run = old;
-    play.log.length = log;
-    play.inFlight.clear();
-    find(play, known);
-    expect([...play.line.keys()]).toEqual(["turn:ask"]);
-    // Under a number that no world has heard: what it gave in the other one is older.
-    const asked = known.revision + 1;
-    expect(play.line.get("turn:ask")?.asked).toBe(asked);
-    play.verb(retry());
-    expect(play.flying()).toEqual([]);
-    play.turned({ answer: "MINE" });
-    expect(play.flying()).toEqual(["b"]);
-    expect(play.run.record.limit?.asked).toBe(asked);
-  });
-
   test("a question that was open in it is put again after this one", () => {
     const play = new Play(line([call("a", { onExhausted: "review", retry: { attempts: 1 } })]));
     const old = play.run;

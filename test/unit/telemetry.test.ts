@@ -1,5 +1,6 @@
 /** What logs, metrics and spans promise by themselves, without a worker. */
 import { readFileSync } from "node:fs";
+import { AlwaysOnSampler, type Sampler } from "@opentelemetry/sdk-trace-base";
 import { afterEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import { adminTable } from "../../src/admin/index.ts";
 import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../src/core/index.ts";
@@ -223,9 +224,9 @@ describe("metrics", () => {
 
 describe("traces", () => {
   const spans: TestSpan[] = [];
-  function followed(traces: TraceOptions | true = true) {
+  function followed(traces: TraceOptions | true = true, sampler?: Sampler) {
     spans.length = 0;
-    closing.push(followSpans((span) => spans.push(span)));
+    closing.push(followSpans((span) => spans.push(span), sampler));
     return telemetryOf({ traces }).placed;
   }
   const callOf = (record: RunRecord, patch: Partial<TracedCall> = {}): TracedCall => ({
@@ -309,6 +310,22 @@ describe("traces", () => {
     for (const record of [followedBefore, leftOut, aRecord()])
       await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
     expect(spans.map(({ traceId }) => traceId)).toEqual(["a".repeat(32)]);
+  });
+
+  test("a sampler that records what its parent has declined gets spans that say as much as all others", async () => {
+    const record = aRecord();
+    const routed = callOf(record, { routed: true });
+    const told: TestSpan[][] = [];
+    for (const untracedRatio of [1, 0]) {
+      const placed = followed({ untracedRatio }, new AlwaysOnSampler());
+      await placed.tracing?.call(routed, async () => null);
+      placed.facts.emit(committed({ record: aRecord({ ...record, status: "completed", endedAt: record.createdAt }) }));
+      told.push([...spans]);
+    }
+    const [sampled = [], declined = []] = told;
+    expect(sampled.map(({ name }) => name)).toEqual(["step reserve", "run order"]);
+    const shown = ({ name, attributes }: TestSpan) => ({ name, attributes });
+    expect(declined.map(shown)).toEqual(sampled.map(shown));
   });
 
   test("a share that is none is refused", () => {

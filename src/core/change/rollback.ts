@@ -54,6 +54,7 @@ export function takeRemembered(draft: Draft, known: Remembered): void {
   const message = `the store had forgotten what it acknowledged: it has revision ${stored} of this run, and a worker remembers revision ${known.revision}${inWords(restored)}. Other processes may have known more: look at what happened outside before it goes on`;
   const evidence = { stored, remembered: known.revision, restored: restored !== null };
   draft.record.review = null;
+  draft.record.limit = askedAgain(draft.record.limit);
   park(draft, { reason: "store_rollback", message, seq: null, side: null, evidence, verbs: ["retry"] });
 }
 

@@ -41,7 +41,15 @@ export function limitOf(saga: SagaSpec, input: Json): RunLimit | null {
 
 /** Is it not its turn yet? */
 export function awaitsTurn({ record: { limit, unwind } }: Pick<Draft, "record">): boolean {
-  return unwind === null && (limit?.state === "asking" || limit?.state === "waiting");
+  return unwind === null && hasNone(limit);
+}
+
+/**
+ * One that was brought back where it goes back is without its turn, too: it asks (and waits for nothing), so that what it gave in another
+ * world is older than what it has asked for, and takes nothing from it.
+ */
+function hasNone(limit: RunLimit | null): boolean {
+  return limit?.state === "asking" || limit?.state === "waiting";
 }
 
 /** Does it stand in line, and is there nothing else to be done? */
@@ -81,14 +89,14 @@ export function lastAsked({ limit, revision }: Pick<RunRecord, "limit" | "revisi
 export function turnTime(draft: Draft): number {
   const { limit, startAt } = draft.record;
   const isAsked = draft.input.inFlight.has("turn:ask") || draft.turn !== null;
-  if (limit === null || !awaitsTurn(draft) || isAsked) return Number.POSITIVE_INFINITY;
+  if (limit === null || !hasNone(limit) || isAsked) return Number.POSITIVE_INFINITY;
   return Math.max(limit.askAt ?? startAt, startAt);
 }
 
 /** The line has answered. */
 export function takeTurnAnswer(draft: Draft, { answer, asked }: Extract<DriverFact, { readonly type: "turn" }>): void {
   const { limit } = draft.record;
-  if (limit === null || !awaitsTurn(draft)) return;
+  if (limit === null || !hasNone(limit)) return;
   if (answer.answer === "MINE") return become(draft, { ...limit, asked }, "mine", null);
   // Who stands far back is told when it comes to the front; it asks only lest that was lost. (GONE is forgotten in the end.)
   const factor = answer.answer === "WAIT" ? 1 + Math.floor(answer.ahead / limit.limit) : 1;

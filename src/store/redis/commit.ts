@@ -1,5 +1,12 @@
 /** `commit`: from the port's words to the script's and back. */
-import { type CommitAnswer, type CommitCommand, type InboxEntry, openListing, type Timed } from "../../core/index.ts";
+import {
+  type Commit,
+  type CommitAnswer,
+  type CommitCommand,
+  type InboxEntry,
+  openListing,
+  type Timed,
+} from "../../core/index.ts";
 import { assertNext, gapIn } from "../checks.ts";
 import { encodeCommitted, encodeLogEntry, encodeRow } from "../codec.ts";
 import { boxKeys, listingKey } from "../keys.ts";
@@ -13,15 +20,23 @@ type CommitReply =
   | readonly ["PERMITTED", number, readonly string[]]
   | readonly ["FENCED" | "STALE" | "CLOCK" | "GAP", number];
 
-export async function commit(wire: Wire, command: CommitCommand): Promise<Timed<CommitAnswer>> {
+/** Throws what `assertNext` throws. */
+export function commit(wire: Wire, command: CommitCommand): Promise<Timed<CommitAnswer>> {
   const { commit: next } = command;
   assertNext(next);
   const found = wire.find(next.run);
-  const reply = await wire.run<CommitReply>("commit", commitKeys(found, command), commitArgs(found, command));
+  const words = { keys: commitKeys(found, command), args: commitArgs(found, command) };
+  return wire.runAndRead("commit", words, (reply: CommitReply) => {
+    const answer = answerOf(next, reply);
+    if (reply[0] !== "OK" || reply[2] <= maxSlotsTaken) return answer;
+    return forget(wire, found).then(() => answer);
+  });
+}
+
+function answerOf(next: Commit, reply: CommitReply): Timed<CommitAnswer> {
   const now = reply[1];
   switch (reply[0]) {
     case "OK":
-      if (reply[2] > maxSlotsTaken) await forget(wire, found);
       return { answer: "OK", inbox: entriesOf(next.run, reply[3]).filter(isNotIn(next.consumed)), now };
     case "DUP":
     case "INBOX":
@@ -71,7 +86,7 @@ function commitKeys(
 }
 
 /** Of an open run it is another one only when it moves to another version; an ended one that is taken up again joins its own. */
-function joinsStructure({ join }: CommitCommand["commit"]): boolean {
+function joinsStructure({ join }: Commit): boolean {
   return join.some((listing) => listing.startsWith(openListing("")));
 }
 
@@ -110,7 +125,7 @@ function commitArgs({ member, shard }: Found, command: CommitCommand): ScriptArg
   return args;
 }
 
-function flagsOf(next: CommitCommand["commit"]): string {
+function flagsOf(next: Commit): string {
   const { mustSee, release, log, record, keepUntil } = next;
   const hasOutcome = log.taken.some((taken) => taken.what === "outcome");
   const kept = record.logFrom > 1 ? `l${record.revision - record.logFrom + 1}` : "";

@@ -97,24 +97,22 @@ type AcquireReply =
   | readonly ["HELD", number, string]
   | readonly ["ENDED" | "ABSENT", number];
 
-export async function acquire(wire: Wire, command: AcquireCommand): Promise<Timed<AcquireAnswer>> {
+export function acquire(wire: Wire, command: AcquireCommand): Promise<Timed<AcquireAnswer>> {
   const { owner, token, leaseMs, evenEnded } = command;
   const { member, shard, run, record } = wire.find(command.run);
   const { prefix, due, clock, queued, owners, suspects } = shard;
   const own = ["ledger", "inbox", "permit"].map((kind) => `${prefix}${kind}:${member}`);
   const known = [`${prefix}held:${owner}`, owners, suspects, record, `${prefix}${unreadableListing}`];
   const keys = [run, due, clock, queued, ...own, ...known];
-  const reply = await wire.run<AcquireReply>("acquire", keys, [
-    member,
-    owner,
-    token,
-    leaseMs,
-    evenEnded === true ? 1 : 0,
-  ]);
+  const args = [member, owner, token, leaseMs, evenEnded === true ? 1 : 0];
+  return wire.runAndRead("acquire", { keys, args }, (reply: AcquireReply) => answerOf(command.run, reply));
+}
+
+function answerOf(run: RunRef, reply: AcquireReply): Timed<AcquireAnswer> {
   if (reply[0] === "HELD") return { answer: "HELD", until: Number(reply[2]), now: reply[1] };
   if (reply[0] !== "OK") return { answer: reply[0], now: reply[1] };
   try {
-    return acquired(command.run, reply);
+    return acquired(run, reply);
   } catch (error) {
     if (!(error instanceof RepriseError) || error.code !== "RECORD_CORRUPT") throw error;
     return { answer: "CORRUPT", fence: Number(reply[2]), message: error.message, now: reply[1] };

@@ -6,7 +6,15 @@
 import type { RunRef, WakeUp } from "../../core/index.ts";
 import { RepriseError } from "../../errors.ts";
 import { memberOf, runOf, type ShardKeys, shardKeys, shardOfMember } from "../keys.ts";
-import { loadScripts, runScript, runScripts, type ScriptArgument, type ScriptName, type Scripts } from "../scripts.ts";
+import {
+  loadScripts,
+  runScript,
+  runScripts,
+  type ScriptArgument,
+  type ScriptName,
+  type Scripts,
+  type ScriptWords,
+} from "../scripts.ts";
 import type { StoreClient } from "./connections.ts";
 
 /** A run, found: its member name, and the key of each thing kept of it. */
@@ -65,19 +73,22 @@ export class Wire {
   }
 
   /** Runs a script. What it answers is trusted: both ends are ours. */
-  async run<Reply>(name: ScriptName, keys: readonly string[], args: readonly ScriptArgument[]): Promise<Reply> {
-    try {
-      return (await runScript(this.client, this.#scripts[name], keys, args)) as Reply;
-    } catch (error) {
-      throw this.failed(error, name);
-    }
+  run<Reply>(name: ScriptName, keys: readonly string[], args: readonly ScriptArgument[]): Promise<Reply> {
+    return this.runAndRead<Reply, Reply>(name, { keys, args }, asItIs);
+  }
+
+  /** The same, handing on what `read` makes of the answer; what that throws is nobody else's fault and keeps its name. */
+  runAndRead<Reply, Result>(
+    name: ScriptName,
+    words: ScriptWords,
+    read: (reply: Reply) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const named = (error: unknown) => this.failed(error, name);
+    return runScript(this.client, this.#scripts[name], words, { read: (reply) => read(reply as Reply), named });
   }
 
   /** Runs a script many times on one shard, sent together. Rejects if one of them failed. */
-  async runMany<Reply>(
-    name: ScriptName,
-    calls: readonly { readonly keys: readonly string[]; readonly args: readonly ScriptArgument[] }[],
-  ): Promise<readonly Reply[]> {
+  async runMany<Reply>(name: ScriptName, calls: readonly ScriptWords[]): Promise<readonly Reply[]> {
     const answers = await this.ask(name, () => runScripts(this.client, this.#scripts[name], calls));
     return answers.map(({ error, reply }) => {
       if (error !== null) throw this.failed(error, name);
@@ -123,6 +134,10 @@ export class Wire {
       cause: error,
     });
   }
+}
+
+function asItIs<Value>(value: Value): Value {
+  return value;
 }
 
 /** Member, wake number, pool, priority. */

@@ -139,6 +139,47 @@ test("user code sees decoded input, its operation id, attempt, run, services, a 
   ]);
 });
 
+const declined = new Error("declined");
+const unreadable = Object.defineProperty({}, "id", {
+  enumerable: true,
+  get: () => {
+    throw declined;
+  },
+});
+
+/** No promise, but it can be waited for. */
+// biome-ignore lint/suspicious/noThenProperty: that is what it is for
+const like = (then: (take: (value: unknown) => void) => void) => Object.fromEntries([["then", then]]);
+
+test.each<[string, () => unknown, string]>([
+  ["answers at once", () => ({ id: "x" }), "succeeded"],
+  ["promises", () => Promise.resolve({ id: "x" }), "succeeded"],
+  ["gives what is like a promise", () => like((take) => take({ id: "x" })), "succeeded"],
+  ["throws at once", () => raise(declined), "unknown"],
+  ["breaks its promise", () => Promise.reject(declined), "unknown"],
+  ["gives what is like a promise, and that breaks", () => like(() => raise(declined)), "unknown"],
+  ["gives what throws at being looked at", () => unreadable, "unknown"],
+])("an action that %s has one outcome, and never while it is begun", async (_, action, kind) => {
+  const { clock, begin, outcomes, late } = setup({ action });
+  begin();
+  expect(outcomes).toEqual([]);
+  await clock.advance(2_000);
+  expect(outcomes.map(resultOf)).toMatchObject([{ kind }]);
+  expect(late).toEqual([]);
+});
+
+test("an input that does not fit has its outcome never while it is begun", async () => {
+  const { clock, begin, outcomes } = setup({}, {}, { input: { at: "yesterday" } });
+  begin();
+  expect(outcomes).toEqual([]);
+  await clock.advance(0);
+  expect(outcomes.map(resultOf)).toMatchObject([{ kind: "defect" }]);
+});
+
+function raise(error: Error): never {
+  throw error;
+}
+
 test("a compensation sees the decoded output and both operation ids", async () => {
   const seen: CompensateContext[] = [];
   const undo = (context: CompensateContext) => void seen.push({ ...context });
