@@ -97,6 +97,7 @@ function unchanged(store: Store) {
     suspect: (...given) => store.suspect(...given),
     goodbye: (owner) => store.goodbye(owner),
     lostOwners: () => store.lostOwners(),
+    living: (owners) => store.living(owners),
     expire: (owner) => store.expire(owner),
     barrier: (timeoutMs) => store.barrier(timeoutMs),
     durability: () => store.durability(),

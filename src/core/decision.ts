@@ -46,6 +46,8 @@ export type DriverFact =
       /** The output did not fit the step's schema. */
       readonly unusable: boolean;
       readonly note: string | null;
+      /** Of those who might still have sent it: who was known to be gone before it was asked; nobody where it is left out. */
+      readonly gone?: readonly string[];
     }
   /** A long step says how far it has come. */
   | { readonly type: "progress"; readonly seq: number; readonly send: number; readonly cursor: Json }

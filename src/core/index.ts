@@ -77,7 +77,7 @@ export type {
 export { objectionToBatch, type Suspension, suspensionAfter } from "./replay/suspension.ts";
 export type { ReplayMode, ReplayPlan, ReplayRequest, ReplayWish } from "./replay/words.ts";
 export { expiringListing, isIdKept, keptFor, mayBePurged } from "./retention.ts";
-export { inputOf } from "./rows.ts";
+export { callOf, inputOf } from "./rows.ts";
 export * from "./run/index.ts";
 export { sizeOf } from "./size.ts";
 export {

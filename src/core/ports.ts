@@ -348,6 +348,8 @@ export interface Store extends ActShelf, Heartbeats, IntentRegistry, NoticeBox, 
   world(): Promise<string>;
   /** Every other owner whose pulse is missing on the server (empty where that cannot be asked). */
   lostOwners(): Promise<readonly OwnerRef[]>;
+  /** Those of `owners` that are not gone: registered, with a pulse that can be asked about (whether it beats is for `lostOwners`). */
+  living(owners: readonly string[]): Promise<readonly string[]>;
   /** Ends the leases of a dead owner, 100 a call, unless it registered again meanwhile; `more` says to call again. */
   expire(owner: OwnerRef): Promise<{ readonly expired: number; readonly more: boolean }>;
   /** Waits until what was acknowledged is durable; `false`: not reached within `timeoutMs`. */

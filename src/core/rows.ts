@@ -24,6 +24,7 @@ export function newCall(effect: EffectClass, nextAt: number): Call {
     fence: null,
     nextAt,
     doubtUntil: null,
+    senders: [],
     interruptions: 0,
     probes: 0,
     probeAt: null,

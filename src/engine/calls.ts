@@ -4,17 +4,19 @@
  * flight, so core orders it again. K2 no call is begun while stopping, outside the lease's trust, or later than
  * `startWithinMs` after the time its grant is dated. K3 what is said after the driver gave a call up is handed in as late.
  */
-import { type CallOrder, type Decision, type Machine, type Run, remainingOf } from "../core/index.ts";
+import { type CallOrder, callOf, type Decision, type Machine, type Run, remainingOf } from "../core/index.ts";
 import type { StepSpec } from "../saga/index.ts";
 import { type ChildCall, callChild } from "./children.ts";
 import { type EngineContext, identityOf, isDurable, traced, untilAnswered } from "./context.ts";
-import { handInLate } from "./hand-in.ts";
+import { handInLate, handInLetGo } from "./hand-in.ts";
 import { type Invocation, invoke } from "./invoke.ts";
 import type { HeldLease } from "./lease.ts";
 import { type OutcomeFact, resultFact } from "./outcome.ts";
 import type { OwnFact } from "./receipts.ts";
 import type { StoreTime } from "./store-time.ts";
 import type { ToolRequest, ToolWord } from "./tool-desk.ts";
+
+type ResultFact = Extract<OutcomeFact, { type: "result" }>;
 
 interface Flight {
   readonly key: string;
@@ -90,11 +92,22 @@ export class Calls {
     });
   }
 
-  /** Says what came of a call to whoever drives the run now. */
+  /** Says what came of a call to whoever drives the run now; where nobody knows, that it was let go, if that is waited for. */
   handIn(fact: OutcomeFact): void {
+    if (fact.type === "result" && isLetGo(fact) && this.#isSender(fact)) {
+      this.#context.background(handInLetGo(this.#context, { run: this.#held.ref.run, ...fact }));
+    } else this.#handInLate(fact);
+  }
+
+  #handInLate(fact: OutcomeFact): void {
     if (fact.type !== "result") return;
     const { seq, send, side, result } = fact;
     this.#context.background(handInLate(this.#context, { run: this.#held.ref.run, seq, send, side, result }));
+  }
+
+  #isSender({ seq, side, send }: ResultFact): boolean {
+    const row = this.#run?.rows[seq - 1];
+    return row !== undefined && callOf(row, side)?.senders.some((sender) => sender.send === send) === true;
   }
 
   /**
@@ -120,14 +133,38 @@ export class Calls {
     if (refusal !== null) return this.#refuse(order, refusal);
     const flight: Flight = { key: `${order.kind}:${order.seq}`, order, invocation: null, aborted: false };
     this.#flights.add(flight);
-    if (order.barrier && this.#context.needsBarrier()) this.#context.background(this.#afterBarrier(flight, grantedAt));
-    else this.#call(flight);
+    const senders = this.#sendersOf(order);
+    if (senders.length > 0) this.#context.background(this.#afterLook(flight, senders, grantedAt));
+    else if (order.barrier && this.#context.needsBarrier())
+      this.#context.background(this.#afterBarrier(flight, grantedAt));
+    else this.#call(flight, []);
+  }
+
+  /** Who may still send what a probe asks about. */
+  #sendersOf({ kind, seq, side }: CallOrder): readonly string[] {
+    const row = kind === "probe" ? this.#run?.rows[seq - 1] : undefined;
+    return row === undefined ? [] : (callOf(row, side)?.senders.map(({ owner }) => owner) ?? []);
+  }
+
+  /** Who is gone is looked at first: what somebody sends between a probe and the look would be missed by both. */
+  async #afterLook(flight: Flight, senders: readonly string[], grantedAt: number): Promise<void> {
+    const { store } = this.#context;
+    const sent = await untilAnswered(this.#context, "living", () => store.living(senders));
+    const refusal = sent === null ? "the worker is stopping" : this.#refusal(grantedAt);
+    if (sent !== null && refusal === null && !flight.aborted) {
+      return this.#call(
+        flight,
+        senders.filter((owner) => !sent.answer.includes(owner)),
+      );
+    }
+    this.#land(flight);
+    this.#refuse(flight.order, refusal ?? "aborted");
   }
 
   async #afterBarrier(flight: Flight, grantedAt: number): Promise<void> {
     const durable = await isDurable(this.#context);
     const refusal = durable ? this.#refusal(grantedAt) : "store_not_durable";
-    if (refusal === null && !flight.aborted) return this.#call(flight);
+    if (refusal === null && !flight.aborted) return this.#call(flight, []);
     this.#land(flight);
     this.#refuse(flight.order, refusal ?? "aborted");
   }
@@ -145,7 +182,8 @@ export class Calls {
     else this.#learn(notCalled(order, reason), true);
   }
 
-  #call(flight: Flight): void {
+  /** `gone`: who is known not to send it any more. */
+  #call(flight: Flight, gone: readonly string[]): void {
     const { order } = flight;
     const row = this.#run?.rows[order.seq - 1];
     const step = row === undefined ? undefined : this.#machine.saga.steps[row.step];
@@ -158,8 +196,8 @@ export class Calls {
       row,
       step,
       around: traced(this.#context, { record: this.#run.record, row, order, routed: false, now: this.#time.now() }),
-      onOutcome: (fact, ms) => this.#outcome(flight, step, fact, ms),
-      onLate: (fact) => this.handIn(fact),
+      onOutcome: (fact, ms) => this.#outcome(flight, step, fact.type === "probed" ? { ...fact, gone } : fact, ms),
+      onLate: (fact) => this.#handInLate(fact),
       onTool: (request) => this.#tool(request),
       onProgress: (cursor) => this.#keep({ type: "progress", seq: order.seq, send: order.send, cursor }),
       onSpend: (uses, key) => this.#keep({ type: "spend", seq: order.seq, send: order.send, uses, key }),
@@ -201,7 +239,11 @@ export class Calls {
   }
 }
 
-function notCalled(order: CallOrder, reason: string): Extract<OutcomeFact, { type: "result" }> {
+function isLetGo({ result }: ResultFact): boolean {
+  return result.kind === "unknown" || result.kind === "defect";
+}
+
+function notCalled(order: CallOrder, reason: string): ResultFact {
   return resultFact(order, { kind: "not_called", reason });
 }
 

@@ -1,7 +1,8 @@
 /**
  * What a worker knows of a call it may no longer commit itself: an entry for whoever drives the run. `late` from a worker
- * that lost the run or gave the call up, `settle` from a worker of a named queue. Invariant: H1 only what is known is said:
- * an unknown outcome is no word. H2 "not called" is handed in only for a grant that is known to have been written.
+ * that lost the run or gave the call up, `settle` from a worker of a named queue. Invariant: H1 only what is known is said: an
+ * unknown outcome is no word, unless somebody waits to hear that this process has let go of the call (`core/calls/senders.ts`);
+ * that has a slot of its own, so that what is learnt afterwards is still heard. H2 "not called" is handed in only for a grant that is known to have been written.
  */
 import type { CallResult, RunRef, SendAnswer, SendCommand } from "../core/index.ts";
 import { type EngineContext, untilAnswered, wake } from "./context.ts";
@@ -14,10 +15,17 @@ export interface Word {
   readonly result: CallResult;
 }
 
+type Kind = "late" | "settle" | "let_go";
+
 /** Hands a result in for good, unless it says nothing. */
 export async function handInLate(context: EngineContext, word: Word): Promise<void> {
   if (word.result.kind === "unknown" || word.result.kind === "defect") return;
   await send(context, "late", word);
+}
+
+/** Says that nothing is known of a call and nothing more will be done for it; a run that has ended does not care. */
+export async function handInLetGo(context: EngineContext, word: Word): Promise<void> {
+  await send(context, "let_go", word);
 }
 
 /** Hands in the answer of a routed call; to a run that has ended it is late. */
@@ -26,14 +34,14 @@ export async function handInSettled(context: EngineContext, word: Word): Promise
   if (answer?.answer === "ENDED") await handInLate(context, word);
 }
 
-async function send(context: EngineContext, type: "late" | "settle", word: Word): Promise<SendAnswer | null> {
+async function send(context: EngineContext, type: Kind, word: Word): Promise<SendAnswer | null> {
   const { run, seq, send: number, side, result } = word;
   const command: SendCommand = {
     run,
     slot: slotOf(type, word),
     commandId: context.ids.next(),
     by: context.owner,
-    body: { type, seq, send: number, side, result },
+    body: { type: type === "settle" ? type : "late", seq, send: number, side, result },
   };
   const sent = await untilAnswered(context, type, () => context.store.send(command));
   if (sent?.answer.answer === "OK") await wake(context, sent.answer.wake);
@@ -41,6 +49,6 @@ async function send(context: EngineContext, type: "late" | "settle", word: Word)
 }
 
 /** Action and compensation of a row count their sends apart, so their slots must differ too. */
-function slotOf(type: "late" | "settle", { seq, send, side }: Word): string {
+function slotOf(type: Kind, { seq, send, side }: Word): string {
   return side === "action" ? `${type}:${seq}:${send}` : `${type}:${seq}:${send}:undo`;
 }

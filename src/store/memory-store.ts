@@ -381,6 +381,11 @@ class MemoryStore implements Store {
     return (await this.owners()).filter(({ pulse }) => pulse !== null && !isAlive(pulse));
   }
 
+  async living(owners: readonly string[]): Promise<readonly string[]> {
+    const registered = this.#options.isAlive === undefined ? [] : await this.owners();
+    return registered.flatMap(({ owner, pulse }) => (pulse !== null && owners.includes(owner) ? [owner] : []));
+  }
+
   async expire(owner: OwnerRef): Promise<{ expired: number; more: boolean }> {
     const answers = this.#shards.map((shard) => expire(shard, owner, this.#time(shard)));
     return {

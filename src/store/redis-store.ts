@@ -369,6 +369,10 @@ class RedisStore implements Store {
     return this.#options.pulses === false ? [] : await this.#parts().pulses.lost(this.#mine);
   }
 
+  async living(owners: readonly string[]): Promise<readonly string[]> {
+    return this.#options.pulses === false ? [] : await this.#parts().pulses.living(owners);
+  }
+
   async expire(owner: OwnerRef) {
     const { wire } = this.#parts();
     const answer = await expire(wire, owner);

@@ -71,6 +71,7 @@ const housekeeping: ReadonlySet<string> = new Set(
     "renew",
     "due",
     "lostOwners",
+    "living",
     "expire",
     "pausedSagas",
     "beat",

@@ -30,13 +30,15 @@ export const pinned: readonly PinnedRound[] = [
   {
     asked: { seed: 1, runs: 10_000, kills: 500, fsync: "everysec" },
     found:
-      "an ended run that was made anew from memory was dropped by that memory; undos went in another order than effects, as revisions were given twice; the turn of a run whose end the store had forgotten was given away by a request that was sent again, and by one that was late; who remembered most was not heard where somebody who knew less had come to the same revision",
+      "an ended run that was made anew from memory was dropped by that memory; undos went in another order than effects, as revisions were given twice; the turn of a run whose end the store had forgotten was given away by a request that was sent again, and by one that was late; who remembered most was not heard where somebody who knew less had come to the same revision; who was frozen past the deadline of a call sent it beside another one",
     tests: [
       "test/unit/engine/memory.test.ts",
       "test/unit/core-rollback.test.ts",
       "test/unit/core-rollback-properties.test.ts",
       "test/unit/engine/turns.test.ts",
       "test/contract/suite/turns.ts",
+      "test/unit/core-senders.test.ts",
+      "test/fault/zombie.test.ts",
     ],
   },
   {

@@ -56,6 +56,19 @@ describe.runIf(process.env["REPRISE_CONTRACT"] !== "memory")("a Redis of its own
     expect(answers.every(({ answer }) => answer === "OK")).toBe(true);
   });
 
+  test("where nobody may list connections no owner is said to live: its death would never be seen", async () => {
+    const owner: OwnerRef = { owner: "w-1", serverId: "s", pulse: "7", compared: null };
+    await server.ask("ACL", "SETUSER", "blind", "on", ">pw", "~*", "&*", "+@all", "-client|list");
+    const blind = redisConnections(server.url.replace("redis://", "redis://blind:pw@"));
+    onTestFinished(() => blind.close());
+    const namespace = fresh("blind");
+    const [store, shut] = [await open({ namespace }), await open({ namespace, connections: blind })];
+    await store.hello(owner, []);
+    expect(await store.living(["w-1", "w-2"])).toEqual(["w-1"]);
+    expect(await shut.living(["w-1", "w-2"])).toEqual([]);
+    expect(await (await open({ namespace, pulses: false })).living(["w-1"])).toEqual([]);
+  });
+
   test("whoever asks to hear of it is told when the connection of the commits was opened anew, until it asks no more", async () => {
     const store = await open();
     let times = 0;

@@ -49,7 +49,7 @@ async function comesBack({ room, worker }: Zombie, wake: () => void): Promise<vo
   await worker.leave(room.namespace);
 }
 
-/** The zombie wrote nothing after it was replaced, and the three witnesses agree. Gives the status at rest. */
+/** The zombie wrote nothing more under the lease that it had lost, and the three witnesses agree. Gives the status at rest. */
 async function prove({ room, worker, owner }: Zombie, how: "SIGSTOP" | "cut off"): Promise<string> {
   await waitFor(async () => (await room.queuedInAll()) === 0, { timeoutMs: 30_000, what: "late words to be taken" });
   const { status } = await room.rest();
@@ -57,8 +57,9 @@ async function prove({ room, worker, owner }: Zombie, how: "SIGSTOP" | "cut off"
   const rescuer = await stage.rescuer();
   const takenOver = log.findIndex(({ actor }) => stage.pidOf.get(actor) === rescuer.pid);
   expect(takenOver).toBeGreaterThan(0);
-  expect(log.slice(takenOver).filter(({ actor }) => actor === owner)).toEqual([]);
-  expect(log[takenOver]?.fence ?? 0).toBeGreaterThan(log[takenOver - 1]?.fence ?? 0);
+  const lost = log[takenOver - 1]?.fence ?? 0;
+  expect(log.slice(takenOver).filter(({ actor, fence }) => actor === owner && fence <= lost)).toEqual([]);
+  expect(log[takenOver]?.fence ?? 0).toBeGreaterThan(lost);
   await room.prove(["I3", "I5"], {
     killed: how === "SIGSTOP" ? [{ pid: worker.pid, signal: how }] : [],
     checks: [`${how}, taken over at revision ${takenOver + 1}, nothing by the zombie after it`],
@@ -131,6 +132,68 @@ describe.concurrent("stopped for longer than its lease", () => {
     expect(letter.arrivals).toBe(letter.effects);
     expect(letter.arrivals).toBeLessThanOrEqual(1);
     expect(status === "needs_review" || letter.effects === 1).toBe(true);
+  });
+});
+
+/** The other side was asked past the deadline and knew of nothing; resolves sooner where the call was made again. */
+async function absentPastDeadline({ room }: Zombie, operationId: string): Promise<void> {
+  const isAbsent = async () => {
+    if ((await room.entries()).filter((each) => each.kind === "arrival" && each.operationId === operationId).length > 1)
+      return true;
+    const { call } = await room.rowOf("pick");
+    const last = (await room.log()).findLast(({ taken }) => taken.some(({ what }) => what === "probed"));
+    return last !== undefined && call.state === "unknown" && call.deadline !== null && last.at > call.deadline + 100;
+  };
+  await waitFor(isAbsent, { timeoutMs: 30_000, what: "an absence to be told past the deadline" });
+}
+
+describe.concurrent("stopped past the deadline of its call", () => {
+  test("I3 I5 with the request of a once call on its way: an absence is not believed while it lives, and it is made once", async () => {
+    const mine = await zombie("stopped-past-deadline", null);
+    const { room, worker, owner } = mine;
+    const operationId = room.operationOf("pick");
+    stage.world.fault({ service: "pick", operationId, kind: "hang-before-apply" });
+    await room.start("whole");
+    const held = await stage.world.nextHeld({ operationId });
+    worker.child.freeze();
+    await takeOver(mine);
+    await absentPastDeadline(mine, operationId);
+    expect((await room.rowOf("pick")).call).toMatchObject({ state: "unknown", senders: [{ send: 1, owner }] });
+    held.release();
+    worker.child.thaw();
+    await room.rest();
+    await comesBack(mine, () => undefined);
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect(await room.counts()).toMatchObject(done);
+  });
+
+  test("I3 I5 with the request about to leave: made by it or by the other, once", async () => {
+    const plan: Plan = { point: "P06", step: "pick", signal: "SIGSTOP" };
+    const mine = await zombie("stopped-about-to-pick", plan);
+    const { room, worker } = mine;
+    await room.start("whole");
+    await stops(mine, plan);
+    await takeOver(mine);
+    await absentPastDeadline(mine, room.operationOf("pick"));
+    worker.child.thaw();
+    await room.rest(); // it lets go of the call, and may win the run again
+    await comesBack(mine, () => undefined);
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect((await room.counts())["pick"]).toMatchObject({ effects: 1 });
+  });
+
+  test("I3 I5 and killed there: the call is made by the other, once", async () => {
+    const plan: Plan = { point: "P06", step: "pick", signal: "SIGSTOP" };
+    const mine = await zombie("stopped-and-killed", plan);
+    const { room, worker } = mine;
+    await room.start("whole");
+    await stops(mine, plan);
+    await takeOver(mine);
+    await absentPastDeadline(mine, room.operationOf("pick"));
+    await worker.child.kill("SIGKILL");
+    await room.rest();
+    expect(await prove(mine, "SIGSTOP"), await toldOf(room)).toBe("completed");
+    expect((await room.counts())["pick"]).toMatchObject({ arrivals: 1, effects: 1 });
   });
 });
 

@@ -71,6 +71,13 @@ export const happenings: readonly Happening[] = [
   (play, a) => {
     if (play.held || play.due !== null) play.takeOver({ died: a % 2 === 0 });
   },
+  (play, a) => {
+    if (play.held && a % 2 === 0) play.freeze();
+  },
+  (play) => {
+    // All that stand still are gone.
+    play.frozen.clear();
+  },
   (play) => {
     if (play.held) play.stop();
   },

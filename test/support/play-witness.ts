@@ -4,25 +4,34 @@
  *
  * O1 a `once` call is never made while an earlier send of it may have happened, or has. O2 a `keyed` one is repeated only
  * while the other side surely knows the key. O3 nothing known to have happened is called again. O4 a compensation never runs
- * while a send of the action could still arrive, unless the other side will know its key.
+ * while a send of the action could still arrive, unless the other side will know its key. O5 no probe's absence is about a send
+ * of a process that stands still and has not said what became of it.
  */
 import type { CallOrder, CallResult, DriverFact, InboxEntry, Machine, Row, Run } from "../../src/core/index.ts";
 import type { Json } from "../../src/saga/index.ts";
 
 interface Send {
   readonly send: number;
+  readonly owner: string;
   readonly at: number;
   readonly deadline: number;
   readonly operationId: string;
   fate: "out" | "no" | "yes";
+  /** Whoever was to send it has let go of it. */
+  hasSpoken: boolean;
 }
 
 export class Witness {
   readonly #sends = new Map<string, Send[]>();
   /** When the probe under way was asked, by place. */
   readonly #asked = new Map<string, number>();
+  readonly #frozen: ReadonlySet<string>;
 
-  ordered(order: CallOrder, run: Run, machine: Machine, now: number): void {
+  constructor(frozen: ReadonlySet<string>) {
+    this.#frozen = frozen;
+  }
+
+  ordered(order: CallOrder, run: Run, machine: Machine, { now, owner }: { now: number; owner: string }): void {
     const row = run.rows[order.seq - 1] as Row;
     const place = `${order.side}:${order.seq}`;
     if (order.kind === "probe") {
@@ -33,11 +42,12 @@ export class Witness {
     if (call === null || call === undefined) throw new Error(`${place} has no call`);
     this.#mayCall(place, order, row, machine, now);
     if (order.kind === "undo") this.#mayUndo(row, machine, now);
-    this.granted(place, { send: order.send, at: now, deadline: call.deadline ?? now, operationId: order.operationId });
+    const { send, operationId } = order;
+    this.granted(place, { send, owner, at: now, deadline: call.deadline ?? now, operationId });
   }
 
-  granted(place: string, send: Omit<Send, "fate">): void {
-    this.#at(place).push({ ...send, fate: "out" });
+  granted(place: string, send: Omit<Send, "fate" | "hasSpoken">): void {
+    this.#at(place).push({ ...send, fate: "out", hasSpoken: false });
   }
 
   #mayCall(place: string, order: CallOrder, row: Row, machine: Machine, now: number): void {
@@ -105,6 +115,7 @@ export class Witness {
     const sends = this.#at(`${side}:${row.seq}`);
     const send = sends.find((one) => one.send === number);
     if (send === undefined) return;
+    send.hasSpoken = true;
     const { kind } = result;
     if (kind === "succeeded" || kind === "unusable") send.fate = "yes";
     if ((kind === "not_applied" || kind === "not_called" || kind === "defect") && send.fate === "out") send.fate = "no";
@@ -128,7 +139,11 @@ export class Witness {
   }
 
   #absent(place: string, asked: number): void {
-    for (const send of this.#at(place)) if (send.fate === "out" && send.deadline <= asked) send.fate = "no";
+    const isPerson = asked === Number.POSITIVE_INFINITY;
+    for (const send of this.#at(place)) {
+      const mayCome = !isPerson && !send.hasSpoken && this.#frozen.has(send.owner);
+      if (send.fate === "out" && send.deadline <= asked && !mayCome) send.fate = "no";
+    }
   }
 
   #at(place: string): Send[] {

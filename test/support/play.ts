@@ -36,6 +36,7 @@ import {
   toolAnswer,
   type VerbCommand,
 } from "../../src/core/index.ts";
+import { callOf } from "../../src/core/rows.ts";
 import type { Json, Saga } from "../../src/saga/index.ts";
 import { checkDecision } from "./play-invariants.ts";
 import { Witness } from "./play-witness.ts";
@@ -78,6 +79,8 @@ export class Play {
   fence = 0;
   /** The lease is held. */
   held = false;
+  /** Drivers that lost the run and are not gone: they may be frozen. */
+  readonly frozen = new Set<string>();
   random = 0.5;
   machine: Machine;
   /** Calls and probes under way. */
@@ -102,7 +105,7 @@ export class Play {
   due: number | null = null;
   readonly #settings: DecideInput["settings"];
   readonly #watch: (() => void) | undefined;
-  #witness = new Witness();
+  #witness = new Witness(this.frozen);
   readonly #answered = new Set<ToolAsk>();
   #stopping = false;
   #asks = 0;
@@ -172,7 +175,7 @@ export class Play {
     this.registry.clear();
     this.line.clear();
     const permits = [...this.permits.values()].map((permit) => ({ ...permit, expired: permit.until <= this.now }));
-    const from = takenFrom === null ? null : { owner: "w-before", died: takenFrom.died };
+    const from = takenFrom === null ? null : { owner: `w${this.fence - 1}`, died: takenFrom.died };
     return this.step({ type: "acquired", takenFrom: from, permits });
   }
 
@@ -182,12 +185,20 @@ export class Play {
     return this.acquire(how);
   }
 
+  /** The process that held the run stands still, and lives; another one takes over. Gives its name. */
+  freeze(): string {
+    const owner = `w${this.fence}`;
+    this.frozen.add(owner);
+    this.takeOver({ died: false });
+    return owner;
+  }
+
   /** The store is one that stands elsewhere: whatever was under way here is of another world, and nobody drives it. */
   becomes(run: Run, log: readonly LogEntry[]): void {
     this.run = run;
     this.log.splice(0, this.log.length, ...log);
     for (const held of [this.inFlight, this.registry, this.line, this.permits]) held.clear();
-    this.#witness = new Witness();
+    this.#witness = new Witness(this.frozen);
     this.#stopping = false;
     this.held = false;
     this.due = this.now;
@@ -240,7 +251,7 @@ export class Play {
       now: this.now,
       commitId: `c${this.#commits}`,
       random: this.random,
-      actor: "w",
+      actor: `w${this.fence}`,
       fence: this.fence,
       inFlight: new Set([...this.inFlight.keys(), ...this.registry.keys(), ...this.line.keys()]),
     };
@@ -286,7 +297,7 @@ export class Play {
   #order(order: CallOrder): void {
     const key = `${order.kind}:${order.seq}`;
     if (this.inFlight.has(key)) throw new Error(`${key} is ordered twice`);
-    this.#witness.ordered(order, this.run, this.machine, this.now);
+    this.#witness.ordered(order, this.run, this.machine, { now: this.now, owner: `w${this.fence}` });
     this.inFlight.set(key, order);
     this.orders.push(order);
     this.ordered.push(this.nameOf(order));
@@ -339,7 +350,10 @@ export class Play {
   probe(name: string, answer: "happened" | "absent" | "cannot_tell", output: Json = { id: "found" }): Decision {
     const { seq, side } = this.#land(`probe ${name}`);
     const known = answer === "happened" && side === "action" ? output : null;
-    return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null });
+    const row = this.run.rows[seq - 1];
+    const senders = row === undefined ? [] : (callOf(row, side)?.senders ?? []);
+    const gone = senders.flatMap(({ owner }) => (this.frozen.has(owner) ? [] : [owner]));
+    return this.step({ type: "probed", seq, side, answer, output: known, unusable: false, note: null, gone });
   }
 
   /** A request to the child of that step's row (`undo order`: to go back) comes back; `nth` of those under way. */
@@ -513,7 +527,7 @@ export class Play {
   permitRow({ seq, call: { send } }: Row): void {
     const { now } = this;
     const times = { until: now + 10_000, sentAt: now, deadline: now + 43_000 };
-    this.#witness.granted(`action:${seq}`, { send, at: now, deadline: times.deadline, operationId: "" });
+    this.#witness.granted(`action:${seq}`, { send, owner: "gpu", at: now, deadline: times.deadline, operationId: "" });
     this.permits.set(seq, { seq, send, side: "action", token: "t", owner: "gpu", ...times, expired: false });
   }
 }

@@ -126,6 +126,7 @@ export function aCall(patch: Partial<Call> = {}): Call {
     fence: null,
     nextAt: null,
     doubtUntil: null,
+    senders: [],
     interruptions: 0,
     probes: 0,
     probeAt: null,

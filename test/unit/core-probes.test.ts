@@ -27,8 +27,8 @@ describe("the schedule", () => {
     expect(probeTimes(once(), "cannot_tell")).toEqual([0, 21_500, 43_000, 48_000, 73_000]);
   });
 
-  test("a late take-over asks at once, and never twice within a second", () => {
-    const play = new Play(line([call("a", { effect: "once", probe: true })]));
+  test("a late take-over of a call in doubt asks at once, and never twice within a second", () => {
+    const play = once();
     play.now += 1_000_000;
     play.takeOver();
     const start = play.now;
@@ -87,10 +87,12 @@ describe("absent", () => {
 
   test("after an interruption is followed by the call at once", () => {
     const play = new Play(line([call("a", { effect: "once", probe: true })]));
-    play.now += windowMs;
     play.takeOver();
-    play.probe("a", "absent");
-    expect(play.flying()).toEqual(["a"]);
+    for (const wait of [21_500, 21_500, 0]) {
+      play.probe("a", "absent");
+      play.advance(wait);
+    }
+    expect([play.now, play.flying()]).toEqual([epochMs + windowMs, ["a"]]);
   });
 
   test("with no attempts left is a failure", () => {
@@ -128,10 +130,15 @@ describe("absent", () => {
     play.answer("a", timedOut());
     play.probe("a", "cannot_tell");
     play.advance(1_000);
-    play.now += windowMs;
+    expect(play.row("a").call).toMatchObject({ state: "sent", doubtUntil: epochMs + windowMs });
+    play.cancel(); // no repeat is wanted, so the other side is asked past the deadline
     play.answer("a", timedOut());
     play.probe("a", "absent");
-    expect(play.row("a").call).toMatchObject({ state: "planned", doubtUntil: null, deadline: null });
+    play.advance(windowMs / 2);
+    play.probe("a", "absent");
+    play.advance(windowMs / 2);
+    play.probe("a", "absent");
+    expect(play.row("a").call).toMatchObject({ state: "not_applied", doubtUntil: null, deadline: null });
   });
 });
 

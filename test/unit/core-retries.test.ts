@@ -35,11 +35,11 @@ test("a step may not be called later than the window after its grant", () => {
 });
 
 test("a probe after the last one is never", () => {
-  expect(nextProbeAt(5, 0, 0)).toBeNull();
+  expect(nextProbeAt(5, 0, 0, false)).toBeNull();
 });
 
 test("the first probe is at once", () => {
-  expect(nextProbeAt(0, 7, 1_000)).toBe(7);
+  expect(nextProbeAt(0, 7, 1_000, true)).toBe(7);
 });
 
 describe("when", () => {

@@ -125,7 +125,7 @@ describe("a commit", () => {
     const play = new Play(line([call("a"), call("b")]));
     play.answer("a", ok());
     expect(play.last?.commit).toMatchObject({ expects: 2, now: play.now, release: false, mustSee: false, due: null });
-    expect(play.log.at(-1)).toMatchObject({ revision: 3, actor: "w", fence: 1, from: "running", to: "running" });
+    expect(play.log.at(-1)).toMatchObject({ revision: 3, actor: "w1", fence: 1, from: "running", to: "running" });
   });
 
   test("applied to a run leaves that run as it was", () => {

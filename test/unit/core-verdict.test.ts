@@ -54,6 +54,18 @@ describe("a call in doubt", () => {
     );
   });
 
+  test("that a process may still send, which is not gone, says so, wanted or not", () => {
+    const play = new Play(line([call("a", { effect: "once", probe: true })]));
+    play.freeze();
+    const held = "(but w1 is not gone and has not said what became of it, so it may still be sent)";
+    expect(reasonOf(verdict(play), "a")).toContain(`the other side can be asked ${held}`);
+    expect(explain(judged(play)).text).toContain(held);
+    play.cancel();
+    expect(reasonOf(verdict(play), "a")).toContain(
+      `it is not wanted any more, and the other side can be asked ${held}`,
+    );
+  });
+
   test("whose key the other side may have forgotten is as one of class once", () => {
     const play = inDoubt({
       effect: "keyed",

@@ -317,6 +317,7 @@ function fullCall(): Call {
     fence: 4,
     nextAt: at + 60,
     doubtUntil: at + 70,
+    senders: [{ send: 4, owner: "w-1" }],
     interruptions: 2,
     probes: 1,
     probeAt: at + 80,

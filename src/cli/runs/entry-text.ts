@@ -18,7 +18,7 @@ function takenText(taken: Taken, rows: readonly Named[], out: Out): string {
     case "told":
       return taken.failure === null ? `told of ${step}` : `told that ${step} failed`;
     case "probed":
-      return `asked about ${step}: ${taken.answer}`;
+      return `asked about ${step}: ${taken.answer}${note === "" ? "" : ` (${taken.note})`}`;
     case "undo":
       return `undo of ${step} ${taken.state}${note}`;
     case "event":

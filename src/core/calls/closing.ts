@@ -36,6 +36,7 @@ export function happened(draft: Draft, place: Place, how: Happened): void {
     nextAt: null,
     probeAt: null,
     doubtUntil: twinsUntil(call, how.which),
+    senders: [],
     interruptions: 0,
     error: how.unusable === null ? call.error : unusableOutput(call, how.unusable),
   });
@@ -88,6 +89,7 @@ export function closeNotApplied(draft: Draft, place: Place, proof: Proof): void 
     nextAt: null,
     probeAt: null,
     doubtUntil: null,
+    senders: [],
   });
   if (place.side === "undo") return haltUndo(draft, place.seq);
   const row = rowAt(draft, place.seq);

@@ -3,7 +3,8 @@
  * the machine, the unwind or a person has to live with). Owns the state `unknown` and the way back to `planned`.
  *
  * Invariants: O1 a `once` call is never planned again unless nothing happened was *proven*. O2 an `absent` is believed only
- * when it was asked for past the deadline: a twin could still land.
+ * when it was asked for past the deadline (a twin could still land), and after everybody who was given a send of it was gone or
+ * had said what became of it (who is frozen sends it when it wakes up: `senders.ts`).
  */
 import type { Json } from "../../saga/index.ts";
 import { callAt, type Draft, note, type Place, patchCall, rowAt, specOf, stepOf } from "../draft.ts";
@@ -11,6 +12,7 @@ import { callOf, doubtOf, isFinal, isLastWord, isOverdue, mayRepeat } from "../r
 import type { Call, Proof } from "../run/index.ts";
 import { closeNotApplied, haltUndo, happened, keepEvidence } from "./closing.ts";
 import { backoffMs, nextProbeAt } from "./retry.ts";
+import { haveGone, sendersInWords } from "./senders.ts";
 
 /** Wants another grant at `at`. */
 export function planAgain(draft: Draft, place: Place, at: number): void {
@@ -65,6 +67,8 @@ export interface Probed {
   readonly output: Json;
   readonly unusable: boolean;
   readonly note: string | null;
+  /** Of those who might still have sent it: who was known to be gone before it was asked. */
+  readonly gone?: readonly string[];
 }
 
 /** A probe has answered. */
@@ -73,8 +77,11 @@ export function probed(draft: Draft, place: Place, probe: Probed): void {
   if (call === null || isFinal(call)) return;
   if (probe.answer === "happened") return seen(draft, place, call, probe);
   if (call.state !== "unknown" || call.probeAt === null) return;
-  note(draft, { what: "probed", seq: place.seq, answer: probe.answer });
-  notSeen(draft, place, call, call.probeAt, probe.answer);
+  const isNews = haveGone(draft, place, probe.gone ?? []);
+  const held = sendersInWords(callAt(draft, place));
+  const told = { what: "probed", seq: place.seq, answer: probe.answer } as const;
+  note(draft, probe.answer === "absent" && held !== null ? { ...told, note: held } : told);
+  notSeen(draft, place, { asked: call.probeAt, answer: probe.answer, isNews, isHeld: held !== null });
 }
 
 /** The effect is there. Where the call was sent anew meanwhile, that send is still waited for. */
@@ -85,14 +92,24 @@ function seen(draft: Draft, place: Place, { state, send }: Call, { output, unusa
   happened(draft, place, { output, unusable: problem, proof: "probe", which: "some" });
 }
 
-function notSeen(draft: Draft, place: Place, call: Call, asked: number, answer: "absent" | "cannot_tell"): void {
+interface NotSeen {
+  readonly asked: number;
+  readonly answer: "absent" | "cannot_tell";
+  /** Somebody who might have sent it is gone, since the probe before: it is found out anew. */
+  readonly isNews: boolean;
+  /** Somebody may still send it. */
+  readonly isHeld: boolean;
+}
+
+function notSeen(draft: Draft, place: Place, { asked, answer, isNews, isHeld }: NotSeen): void {
   const { now } = draft.input;
+  const call = callAt(draft, place);
   // It is only found out while a send of it is in doubt.
   const deadline = doubtOf(call) as number;
-  if (answer === "absent" && asked >= deadline) return provenAbsent(draft, place, "probe");
+  if (answer === "absent" && asked >= deadline && !isHeld) return provenAbsent(draft, place, "probe");
   if (call.nextAt !== null) return planAgain(draft, place, Math.max(call.nextAt, now));
-  const probes = call.probes + 1;
-  const probeAt = nextProbeAt(probes, now, deadline);
+  const probes = isNews ? 1 : call.probes + 1;
+  const probeAt = nextProbeAt(probes, now, deadline, isHeld);
   patchCall(draft, place, { probes, probeAt });
   if (probeAt === null) giveUp(draft, place);
 }
@@ -102,7 +119,7 @@ export function provenAbsent(draft: Draft, place: Place, proof: Proof): void {
   const call = callAt(draft, place);
   const { error, send, generation } = call;
   note(draft, { what: "outcome", seq: place.seq, send, outcome: "not_applied", proof });
-  patchCall(draft, place, { doubtUntil: null, deadline: null, probeAt: null, proof, interruptions: 0 });
+  patchCall(draft, place, { doubtUntil: null, deadline: null, senders: [], probeAt: null, proof, interruptions: 0 });
   draft.record.interruptions = 0;
   if (isLastWord(call) || !mayTryAgain(draft, place)) return closeNotApplied(draft, place, proof);
   const fresh = place.side === "action" && stepOf(draft, rowAt(draft, place.seq)).freshKeyAfterAbsent;

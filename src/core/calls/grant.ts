@@ -18,6 +18,7 @@ import { callOf, doubtOf, effectiveClass, nextOf } from "../rows.ts";
 import type { Call, Row } from "../run/index.ts";
 import { mayGrant } from "./clearance.ts";
 import { windowMs } from "./retry.ts";
+import { sendersInDoubt, sendersWith } from "./senders.ts";
 
 /** How long a call lies in a named queue before it is offered again, at first and at most. */
 const offerCheckMs = { first: 5_000, most: 300_000 } as const;
@@ -67,7 +68,7 @@ function grant(draft: Draft, row: Row, place: Place): void {
 }
 
 function sentNow(draft: Draft, call: Call, spec: CallSpec): Partial<Call> {
-  const { now, fence, settings } = draft.input;
+  const { now, fence, actor, settings } = draft.input;
   return {
     state: "sent",
     attempt: call.attempt + 1,
@@ -80,6 +81,7 @@ function sentNow(draft: Draft, call: Call, spec: CallSpec): Partial<Call> {
     fence,
     nextAt: null,
     doubtUntil: doubtOf(call),
+    senders: sendersWith(call, spec, actor),
     probes: 0,
   };
 }
@@ -112,6 +114,7 @@ function offer(draft: Draft, row: Row, queue: string): void {
       fence: null,
       nextAt: now + offerCheckMs.first,
       doubtUntil: doubtOf(call),
+      senders: sendersInDoubt(call),
       probes: 0,
     },
   );

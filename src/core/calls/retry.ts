@@ -10,6 +10,8 @@ export const maxProbes = 5;
 /** Offsets of the last two probes after the deadline, and the least gap between two probes. */
 const afterDeadlineMs = { first: 5_000, second: 30_000 } as const;
 const minProbeGapMs = 1_000;
+/** The least gap before each probe while somebody who is not gone may still send it: what stands still for less is outlasted. */
+const heldGapsMs = [0, 1_000, 5_000, 15_000, 30_000] as const;
 
 /** From the grant until nobody can make the outside apply it any more (design section 6, Deadline). */
 export function windowMs({ startWithinMs, abortGraceMs }: WindowSettings, spec: CallSpec): number {
@@ -36,12 +38,15 @@ function growth(backoff: RetryPolicy["backoff"], attempts: number): number {
 
 /**
  * When probe number `asked` (0-based) is due: at once, half-way to the deadline, at it, 5 s and 30 s after it; never
- * sooner than a second after the last answer. `null`: no more probes.
+ * sooner than a second after the last answer, or than `heldGapsMs` where somebody may still send it (`isHeld`). `null`: no
+ * more probes.
  */
-export function nextProbeAt(asked: number, now: number, deadline: number): number | null {
+export function nextProbeAt(asked: number, now: number, deadline: number, isHeld: boolean): number | null {
   if (asked === 0) return now;
   if (asked >= maxProbes) return null;
-  return Math.max(now + minProbeGapMs, probeMark(asked, now, deadline));
+  // There is one for each of `maxProbes`.
+  const gapMs = isHeld ? (heldGapsMs[asked] as number) : minProbeGapMs;
+  return Math.max(now + gapMs, probeMark(asked, now, deadline));
 }
 
 function probeMark(asked: number, now: number, deadline: number): number {

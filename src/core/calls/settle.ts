@@ -12,6 +12,7 @@ import type { Call, CallResult, Row } from "../run/index.ts";
 import { askLate, evidenceOf, type Happened, happened, keepEvidence } from "./closing.ts";
 import { defective, failed, interrupt, takeBack } from "./outcome.ts";
 import { windowMs } from "./retry.ts";
+import { hasSpoken } from "./senders.ts";
 
 type HappenedResult = Extract<CallResult, { readonly kind: "succeeded" | "unusable" }>;
 
@@ -28,6 +29,7 @@ export function settle(draft: Draft, word: Word): void {
   const call = row === undefined ? null : callOf(row, word.side);
   if (row === undefined || call === null) return noteLate(draft, word);
   if (isOver(word, row)) return afterwards(draft, word, row, call);
+  hasSpoken(draft, word, word.send, word.result);
   if (word.send !== call.send && !isFinal(call)) return olderSend(draft, word);
   switch (call.state) {
     case "offered":

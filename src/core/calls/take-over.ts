@@ -11,6 +11,7 @@ import { callOf, type Side } from "../rows.ts";
 import type { Call } from "../run/index.ts";
 import { repeatOffer } from "./grant.ts";
 import { interrupt, poisonLimit } from "./outcome.ts";
+import { haveGone, permitted } from "./senders.ts";
 
 type Acquired = Extract<DriverFact, { type: "acquired" }>;
 
@@ -23,15 +24,13 @@ export function takePermits(draft: Draft, permits: readonly PermitState[]): void
 }
 
 /** A permit means that the offered row is sent. */
-function markSent(draft: Draft, { seq, send, sentAt, deadline }: PermitState): void {
+function markSent(draft: Draft, { seq, send, owner, sentAt, deadline }: PermitState): void {
   const call = draft.rows[seq - 1]?.call;
   if (call?.state !== "offered" || call.send !== send) return;
   const firstSentAt = call.firstSentAt ?? sentAt;
-  patchCall(
-    draft,
-    { seq, side: "action" },
-    { state: "sent", fence: null, sentAt, firstSentAt, deadline, nextAt: null },
-  );
+  const place = { seq, side: "action" } as const;
+  patchCall(draft, place, { state: "sent", fence: null, sentAt, firstSentAt, deadline, nextAt: null });
+  permitted(draft, place, owner);
   note(draft, { what: "sent", seq });
 }
 
@@ -39,6 +38,7 @@ function markSent(draft: Draft, { seq, send, sentAt, deadline }: PermitState): v
 export function takeOver(draft: Draft, { takenFrom, permits }: Acquired): void {
   const died = takenFrom?.died ?? false;
   const left = placesLeft(draft);
+  if (takenFrom?.died) for (const place of left) haveGone(draft, place, [takenFrom.owner]);
   if (died && isUnexplained(draft, left)) countDeath(draft);
   for (const place of left) interrupt(draft, place, died);
   for (const permit of permits) if (permit.expired) takeExpired(draft, permit);

@@ -7,6 +7,7 @@
  */
 
 import { poisonLimit } from "../calls/outcome.ts";
+import { sendersInWords } from "../calls/senders.ts";
 import { type Draft, note, type Place, rowAt, specOf, stepOf } from "../draft.ts";
 import { callOf, isImpatient, mayRepeat, type Side } from "../rows.ts";
 import type { Call, Review, ReviewReason, Row, RowIntent, Verb } from "../run/index.ts";
@@ -81,7 +82,7 @@ function askStuck(draft: Draft, row: Row, side: Side, call: Call): true {
 
 function askAboutHalted(draft: Draft, row: Row, call: Call): void {
   const fate = call.state === "unknown" ? "may or may not have been undone" : "could not be undone";
-  const message = `${row.step} ${fate}: ${whyOf(call)}`;
+  const message = `${row.step} ${fate}: ${whyUnknown(call)}`;
   ask(draft, { seq: row.seq, side: "undo" }, "halted", message, verbsFor(draft, row, "undo"));
 }
 
@@ -94,7 +95,7 @@ function askAboutLate(draft: Draft, row: Row, why: string | null): void {
 
 /** An outcome nobody can know. */
 export function askAboutUnknown(draft: Draft, row: Row): void {
-  const why = whyOf(row.call);
+  const why = whyUnknown(row.call);
   const message = `${row.step} was sent and may have happened: ${why}. It is not sent again until somebody says what happened`;
   ask(draft, { seq: row.seq, side: "action" }, "unknown_outcome", message, verbsFor(draft, row, "action"));
 }
@@ -162,6 +163,11 @@ function verbsFor(draft: Draft, row: Row, side: Side): readonly Verb[] {
 
 function nameOf(row: Row, side: Side): string {
   return side === "action" ? row.step : `the compensation of ${row.step}`;
+}
+
+function whyUnknown(call: Call): string {
+  const held = sendersInWords(call);
+  return held === null ? whyOf(call) : `${whyOf(call)}; ${held}`;
 }
 
 function whyOf({ error }: Call): string {

@@ -46,7 +46,13 @@ export type Taken =
     }
   /** The machine was told that the row succeeded (with the row's output), or failed. */
   | { readonly what: "told"; readonly seq: number; readonly failure: Json }
-  | { readonly what: "probed"; readonly seq: number; readonly answer: "happened" | "absent" | "cannot_tell" }
+  /** `note`: why it is not believed. */
+  | {
+      readonly what: "probed";
+      readonly seq: number;
+      readonly answer: "happened" | "absent" | "cannot_tell";
+      readonly note?: string;
+    }
   | { readonly what: "undo"; readonly seq: number; readonly state: UndoState; readonly note?: string }
   | { readonly what: "timer"; readonly id: string }
   | {

@@ -24,6 +24,13 @@ export type CallState =
   | "withdrawn"
   | "reused";
 
+/** A process that was given a send to make. */
+export interface Sender {
+  readonly send: number;
+  /** The owner of the lease, or of the permit, under which it was given. */
+  readonly owner: string;
+}
+
 /** One external effect and everything that was tried to make it, action or compensation alike. */
 export interface Call {
   readonly state: CallState;
@@ -52,6 +59,11 @@ export interface Call {
    * happened whatever the newest send answered.
    */
   readonly doubtUntil: number | null;
+  /**
+   * Who was given a send of it, has not said what became of that and is not known to be gone: it may still send it, whatever
+   * the deadline. Only where a probe can be asked (`calls/senders.ts`).
+   */
+  readonly senders: readonly Sender[];
   /** Owner deaths while it was sent, since its last outcome (poison). */
   readonly interruptions: number;
   /** Probes answered without a result since the last send, and when the next is wanted. */

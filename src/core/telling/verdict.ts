@@ -8,6 +8,7 @@
 import { decodeInput, type EffectClass, type StepSpec } from "../../saga/index.ts";
 import { MissingArtifact, missingIn, missingInWords } from "../artifacts.ts";
 import { fateOfUnknown } from "../calls/owed.ts";
+import { sendersInWords } from "../calls/senders.ts";
 import { childInWords } from "../company/child-run.ts";
 import { operationId } from "../ids.ts";
 import type { Machine } from "../machine/port.ts";
@@ -183,7 +184,10 @@ function judgeUnwanted(it: Case, step: StepSpec): Judgement {
   const { row, now } = it;
   switch (fateOfUnknown(row, step, now)) {
     case "probe":
-      return { course: "probe", reason: "it is not wanted any more, and the other side can be asked" };
+      return {
+        course: "probe",
+        reason: `it is not wanted any more, and the other side can be asked${whoHolds(row.call)}`,
+      };
     case "ask":
       return { course: "human", reason: whyAsked(it, step) };
     case "keep":
@@ -204,8 +208,14 @@ function judgeDoubt({ side, call, now }: Case, step: StepSpec): Judgement {
   if (mayRepeat(call, spec, now)) return { course: "repeat", reason: harmless[effect] };
   const why = unprotected(effect);
   return spec.hasProbe
-    ? { course: "probe", reason: `${why}, and the other side can be asked` }
+    ? { course: "probe", reason: `${why}, and the other side can be asked${whoHolds(call)}` }
     : { course: "human", reason: `${why}, and the other side cannot be asked` };
+}
+
+/** Who keeps an absence from being believed. */
+function whoHolds(call: Call): string {
+  const held = call.state === "unknown" ? sendersInWords(call) : null;
+  return held === null ? "" : ` (but ${held})`;
 }
 
 /** Why neither a probe nor a repeat settles an effect that is not wanted. */

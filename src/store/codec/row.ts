@@ -2,7 +2,7 @@
  * The stored form of a ledger row: element seq - 1 of the ledger. A row whose call lies in a named queue begins with
  * `<send><a|u>;`, which is all that the `permit` script reads of it. XState's own invoke ids end with the name of the step.
  */
-import type { Call, Row, RowApproval, RowIntent, RunRef, Undo } from "../../core/index.ts";
+import type { Call, Row, RowApproval, RowIntent, RunRef, Sender, Undo } from "../../core/index.ts";
 import { memberOf } from "../keys.ts";
 import { offerOf } from "../slots.ts";
 import { decoded, emptyList, no, nothing, one, shapeOf, zero } from "./shape.ts";
@@ -25,6 +25,13 @@ const call = shapeOf<Call>({
   fence: { short: "f", usual: nothing },
   nextAt: { short: "x", usual: nothing },
   doubtUntil: { short: "du", usual: nothing },
+  senders: {
+    short: "w",
+    usual: emptyList,
+    pack: (senders) => senders.map(({ send, owner }) => [send, owner]),
+    unpack: (stored: readonly (readonly [number, string])[]): readonly Sender[] =>
+      stored.map(([send, owner]) => ({ send, owner })),
+  },
   interruptions: { short: "ir", usual: zero },
   probes: { short: "pn", usual: zero },
   probeAt: { short: "pt", usual: nothing },

@@ -104,6 +104,15 @@ export class Pulses {
     return [...lost.flat(), ...stray];
   }
 
+  /** Those of `names` that are registered with a pulse; nobody where servers do not tell of pulses, for then no death is ever seen. */
+  async living(names: readonly string[]): Promise<readonly string[]> {
+    const registered = await owners(this.#wire);
+    const living = registered.flatMap(({ owner, pulse }) => (pulse !== null && names.includes(owner) ? [owner] : []));
+    if (living.length === 0) return [];
+    const tell = await Promise.all(serversOf(this.#wire.client).map(tellsOfPulses));
+    return tell.every(Boolean) ? living : [];
+  }
+
   #isSettled(serverIds: readonly string[]): boolean {
     const servers = [...serverIds].sort().join();
     const now = performance.now();
@@ -117,6 +126,16 @@ export class Pulses {
 
 async function idOf(server: Redis): Promise<{ server: Redis; serverId: string }> {
   return { server, serverId: /^run_id:(\w+)/m.exec(await server.info("server"))?.[1] ?? "" };
+}
+
+/** Forbidden, or unknown to the server: only that says no. One that does not answer may tell of them later. */
+async function tellsOfPulses(server: Redis): Promise<boolean> {
+  try {
+    await server.call("CLIENT", "LIST", "ID", "1");
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && /^(?:NOPERM|ERR)\b/.test(error.message));
+  }
 }
 
 async function missing(server: Redis, owners: readonly OwnerRef[]): Promise<readonly OwnerRef[]> {

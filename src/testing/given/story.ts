@@ -32,6 +32,8 @@ import { type Fact, nameOf } from "./facts.ts";
 const startMs = Date.UTC(2026, 0, 1);
 /** What falls due one after the other within one fact, at most. */
 const maxTurns = 1_000;
+/** Every worker of the story: the next one takes over when it has died. */
+const actor = "given";
 
 export class Story {
   readonly saga: Saga;
@@ -93,7 +95,7 @@ export class Story {
       case "decision":
         return this.#decided(nameOf(fact.step), fact.word, fact.as);
       case "crash":
-        return this.#acquire({ owner: "before", died: true });
+        return this.#acquire({ owner: actor, died: true });
     }
   }
 
@@ -122,7 +124,7 @@ export class Story {
   #decide(facts: readonly DriverFact[]): Decision {
     return decide(this.run, facts, {
       ...{ machine: this.machine, namespace: rigNamespace, settings: rigSettings },
-      ...{ now: this.now, commitId: `c${this.#commits}`, random: 0.5, actor: "given", fence: this.#fence },
+      ...{ now: this.now, commitId: `c${this.#commits}`, random: 0.5, actor, fence: this.#fence },
       inFlight: new Set(this.#inFlight.keys()),
     });
   }

@@ -166,6 +166,19 @@ export function ownerContract(current: Current): void {
       expect(await lostByAnother()).toEqual([]);
     });
 
+    test("an owner lives until it is forgotten, whether its pulse beats or not; without a pulse nobody can say so", async () => {
+      const [mine, dying] = [await registered(), await registered()];
+      await current.store.hello({ owner: "blind", serverId: null, pulse: null, compared: null }, []);
+      const names = [mine.owner, dying.owner, "blind", "nobody"];
+      await current.bench.pulses.kill(dying.pulse ?? "");
+      expect(new Set(await current.store.living(names))).toEqual(new Set([mine.owner, dying.owner]));
+      await current.store.expire(dying);
+      expect(await current.store.living(names)).toEqual([mine.owner]);
+      expect(await current.store.living([])).toEqual([]);
+      await current.store.goodbye(mine.owner);
+      expect(await current.store.living(names)).toEqual([]);
+    });
+
     const lostByAnother = () => current.bench.lostByAnother();
   });
 

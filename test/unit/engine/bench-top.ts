@@ -63,6 +63,8 @@ export function countedIds(): Ids {
 export interface Mortal {
   readonly worker: Worker;
   kill(): void;
+  /** Stands still for good, so that its jobs are given to others; its pulse goes on. */
+  freeze(): void;
   /** Its pulse is opened anew, as after a connection was lost. */
   beatElsewhere(): void;
 }
@@ -167,10 +169,13 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
     };
     const worker = engineWorker(parts, workerOptions(options));
     await worker.start();
-    const kill = () => {
+    const freeze = () => {
       dead = true;
-      alive.delete(pulse);
       for (const consumer of consumers) queue.crash(consumer);
+    };
+    const kill = () => {
+      alive.delete(pulse);
+      freeze();
     };
     const beatElsewhere = () => {
       alive.delete(pulse);
@@ -178,7 +183,7 @@ export function benchTop(sagas: readonly Saga[], wrap: (store: Store) => Store =
       alive.add(pulse);
       beats({ serverId: "s", pulse });
     };
-    return { worker, kill, beatElsewhere };
+    return { worker, kill, freeze, beatElsewhere };
   }
 
   async function start(saga: Saga, input: Json, id = "r1", { wake = true } = {}): Promise<RunRef> {
