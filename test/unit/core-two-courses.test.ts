@@ -43,6 +43,19 @@ test("of one send a proof that it did nothing counts; of two each may have happe
   expect(callOf(sent(2, 30, { firstSentAt: 10 }), sent(1, 10))).toMatchObject({ send: 2, doubtUntil: null });
 });
 
+test("whoever may still send it in either may, unless it has happened or the word is on the same send", () => {
+  const [ann, bob] = [
+    { send: 1, owner: "ann" },
+    { send: 1, owner: "bob" },
+  ];
+  const by = (...senders: Call["senders"]) => ({ senders });
+  expect(callOf(sent(1, 10, by(ann)), sent(1, 20, by(ann, bob)))).toMatchObject(by(ann, bob));
+  const own = aRow(1, sent(1, 10, by(ann))).call;
+  expect(callOf(own, { ...sent(1, 20), state: "not_applied", ...by(bob) })?.senders).toBe(own.senders);
+  expect(callOf(sent(1, 10, by(ann)), sent(1, 10, by(bob)))).toMatchObject(by(ann));
+  expect(callOf(sent(2, 30, by(ann)), { ...sent(1, 10), state: "succeeded", ...by() })).toMatchObject(by());
+});
+
 test("that it happened counts before everything, and no send number is given twice", () => {
   const done = { ...sent(1, 10), state: "succeeded", deadline: null } as const;
   expect(callOf(sent(3, 50), done)).toMatchObject({ state: "succeeded", send: 3, doubtUntil: 150 });

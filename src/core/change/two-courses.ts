@@ -65,9 +65,19 @@ function bothCalls(call: Call, twin: Call): Call {
   const firstSentRevision = earlier(call.firstSentRevision, twin.firstSentRevision);
   // Both may have been sent: what the other one did may still arrive.
   const doubtUntil = isCounted ? counts.doubtUntil : later(counts.doubtUntil, mayHappenUntil(other));
+  const senders = isCounted || certaintyOf(counts) === "happened" ? counts.senders : sendersOf(counts, other);
   const isSent = send === call.send && firstSentAt === call.firstSentAt && firstSentRevision === call.firstSentRevision;
-  if (isSent && counts === call && doubtUntil === call.doubtUntil) return call;
-  return { ...counts, send, firstSentAt, firstSentRevision, doubtUntil };
+  const isDoubt = doubtUntil === call.doubtUntil && senders === call.senders;
+  if (isSent && isDoubt && counts === call) return call;
+  return { ...counts, send, firstSentAt, firstSentRevision, doubtUntil, senders };
+}
+
+function sendersOf({ senders }: Call, other: Call): Call["senders"] {
+  if (certaintyOf(other) !== "may") return senders;
+  const more = other.senders.filter(
+    ({ send, owner }) => !senders.some((known) => known.send === send && known.owner === owner),
+  );
+  return more.length === 0 ? senders : [...senders, ...more];
 }
 
 /** An undoing that was thought needless is judged anew once there may be something to undo. */
