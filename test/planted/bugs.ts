@@ -25,6 +25,9 @@ const intents = "test/unit/core-intent-properties.test.ts";
 const tools = "test/unit/core-tools.test.ts";
 const worlds = "test/unit/engine/worlds.test.ts";
 const rollbacks = "test/unit/core-rollback.test.ts";
+const courses = "test/unit/core-rollback-properties.test.ts";
+const senders = "test/unit/core-senders.test.ts";
+const turns = "test/unit/core-limits.test.ts";
 
 export const plantedBugs: readonly PlantedBug[] = [
   {
@@ -394,5 +397,53 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     ],
     claimed: [rollbacks],
+  },
+  {
+    name: "first-to-look-is-right",
+    harm: "what a second worker remembers of a run that its store has forgotten is lost, and a call is made twice",
+    changes: [
+      {
+        file: "src/core/change/rollback.ts",
+        find: "return knownTo !== null && at <= knownTo.at && revision <= knownTo.revision;",
+        replace: "return knownTo !== null;",
+      },
+    ],
+    claimed: [courses, rollbacks],
+  },
+  {
+    name: "other-course-written-over",
+    harm: "what was undone since the store has forgotten a run is undone once more",
+    changes: [
+      {
+        file: "src/core/change/two-courses.ts",
+        find: "undo: bothUndone(row, twin),",
+        replace: "undo: row.undo,",
+      },
+    ],
+    claimed: [rollbacks, courses],
+  },
+  {
+    name: "frozen-is-gone",
+    harm: "a worker that was frozen makes a call when it wakes up that another one has made meanwhile",
+    changes: [
+      {
+        file: "src/core/calls/find-out.ts",
+        find: 'if (answer === "absent" && asked >= deadline && !isHeld) return',
+        replace: 'if (answer === "absent" && asked >= deadline) return',
+      },
+    ],
+    claimed: [senders],
+  },
+  {
+    name: "turn-of-another-world",
+    harm: "two runs have a turn at once after a fail-over",
+    changes: [
+      {
+        file: "src/core/company/limits.ts",
+        find: 'return limit?.state === "mine" ? (limit.asked ?? null) : revision;',
+        replace: "return null;",
+      },
+    ],
+    claimed: [turns],
   },
 ];
