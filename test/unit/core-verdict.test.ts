@@ -78,6 +78,18 @@ describe("a call in doubt", () => {
     expect(reasonOf(later, "a")).toContain("may have forgotten its key");
   });
 
+  test("that waits for its repeat longer than its key lives is asked about, and nobody keeps the answer from being believed", () => {
+    const retry = { attempts: 9, backoff: "fixed", initial: "30m", max: "30m" } as const;
+    const play = new Play(line([call("a", { effect: "keyed", probe: true, keyTtl: "1h", retry })]));
+    play.answer("a", timedOut());
+    play.probe("a", "cannot_tell");
+    expect(play.row("a").call.state).toBe("planned");
+    const later = verdictOf({ ...judged(play), now: play.now + 3_600_000 });
+    expect(later.verdict).toBe("PROBE_FIRST");
+    expect(reasonOf(later, "a")).toContain("and the other side can be asked");
+    expect(reasonOf(later, "a")).not.toContain("not gone");
+  });
+
   test("is judged by the stricter of the class it was sent under and today's", () => {
     const play = new Play(line([call("a", { effect: "once" }), call("b")]));
     play.answer("a", timedOut());
