@@ -87,12 +87,11 @@ function bringBack(draft: Draft, known: Remembered, run: Run): Restored {
   const { knownTo } = draft.record;
   const { at, revision } = known;
   const theirs = comesBack(draft.before, run);
-  const stored = draft.rows.slice();
+  const [goesOn, other] = theirs ? [run, draft.before] : [draft.before, run];
   if (theirs) takeCourse(draft, run, at);
-  if (theirs) takeRows(draft, run.rows, stored);
-  else takeRows(draft, stored, run.rows);
+  takeRows(draft, goesOn.rows, other.rows);
   Object.assign(draft.record, {
-    budgets: usedInBoth(draft.record.budgets, (theirs ? draft.before : run).record.budgets),
+    budgets: usedInBoth(draft.record.budgets, other.record.budgets),
     reviews: Math.max(draft.before.record.reviews, run.record.reviews),
     knownTo: {
       at: Math.max(at, knownTo?.at ?? at),

@@ -94,19 +94,15 @@ function bothUndone({ call, undo }: Row, twin: Row): Undo | null {
 /** What a call says of the outside. */
 type Certainty = "happened" | "may" | "not";
 
-/** Of one send: what one word leaves open, the other may know not to have happened. */
-const ofOneSend: Readonly<Record<Certainty, number>> = { happened: 2, not: 1, may: 0 };
-/** Of two sends: each may have happened, and that the other has not says nothing. */
-const ofTwoSends: Readonly<Record<Certainty, number>> = { happened: 2, may: 1, not: 0 };
-
 /** Does the other word on a call say more than this one? */
 function saysMore(twin: Call, call: Call): boolean {
   const [theirs, own] = [certaintyOf(twin), certaintyOf(call)];
   if (theirs === "happened" || own === "happened") return own !== "happened";
   if (knowsOf(twin, call)) return true;
   if (knowsOf(call, twin)) return false;
-  const weight = isOneSend(twin, call) ? ofOneSend : ofTwoSends;
-  return theirs === own ? own === "may" && twin.send > call.send : weight[theirs] > weight[own];
+  if (theirs === own) return own === "may" && twin.send > call.send;
+  // What one word leaves open of a send the other may know not to have happened; of two sends each may have.
+  return own === (isOneSend(twin, call) ? "may" : "not");
 }
 
 function isOneSend(a: Call, b: Call): boolean {
