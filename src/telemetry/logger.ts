@@ -45,6 +45,11 @@ export interface LoggerParts {
   readonly activeTrace: () => string | null;
 }
 
+interface FactParts {
+  readonly namespace: string;
+  readonly isDebugged: boolean;
+}
+
 // Loaded when a logger is made: whoever makes none does not wait for it.
 const load = createRequire(import.meta.url);
 
@@ -63,8 +68,9 @@ export function pinoLogger({ level = "info", readable = false, write }: LogOptio
 }
 
 export function runLogger(logger: Logger, parts: LoggerParts): RunLogger {
+  const told = { namespace: parts.namespace, isDebugged: logger.isLevelEnabled("debug") };
   return {
-    facts: { emit: (fact) => sayFact(logger, parts, fact) },
+    facts: { emit: (fact) => sayFact(logger, told, fact) },
     step: ({ level, message, facts, run, step, operationId: id, trace }) => {
       const about = { run: run.id, tenant: run.tenant, saga: `${run.saga}@${run.version}`, step, operationId: id };
       logger[level](
@@ -100,7 +106,7 @@ function isPlain(value: unknown): boolean {
 
 // ---- what is said of a fact
 
-function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
+function sayFact(logger: Logger, parts: FactParts, fact: Fact): void {
   switch (fact.fact) {
     case "committed":
       return sayCommitted(logger, parts, fact);
@@ -150,9 +156,8 @@ function sayFact(logger: Logger, parts: LoggerParts, fact: Fact): void {
   }
 }
 
-function sayCommitted(logger: Logger, { namespace }: LoggerParts, fact: CommittedFact): void {
+function sayCommitted(logger: Logger, { namespace, isDebugged }: FactParts, fact: CommittedFact): void {
   const { record, entry } = fact;
-  const isDebugged = logger.isLevelEnabled("debug");
   const { from, to, actor, revision } = entry;
   if (isDebugged) {
     const taken = entry.taken.map(({ what }) => what);
@@ -163,9 +168,12 @@ function sayCommitted(logger: Logger, { namespace }: LoggerParts, fact: Committe
     if (move.is === "outcome" && move.outcome !== "unknown" && !isDebugged) continue;
     const { level, message, row, fields } = lineOf(move, record);
     if (!logger.isLevelEnabled(level)) continue;
-    const rowFields =
-      row === null ? {} : { step: row.step, seq: row.seq, operationId: operationId(namespace, record, row) };
-    logger[level]({ ...about(record), revision, actor, ...rowFields, ...fields }, message);
+    const told = about(record);
+    Object.assign(told, { revision, actor });
+    if (row !== null) {
+      Object.assign(told, { step: row.step, seq: row.seq, operationId: operationId(namespace, record, row) });
+    }
+    logger[level](Object.assign(told, fields), message);
   }
 }
 

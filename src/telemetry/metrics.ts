@@ -41,9 +41,27 @@ type Labels = Readonly<Record<string, string | number>>;
 /** One series: its labels as they are told, and what was counted since somebody looked. */
 interface Series {
   readonly labels: Record<string, string>;
+  /** Of a gauge: where it stands. */
   pending: number;
   /** Of a histogram: where its observations go. */
   readonly timing: Timing | null;
+}
+
+/** Series by the values of their labels, one after the other: no text is put together to find one. */
+interface Branch {
+  readonly below: Map<string | number, Branch>;
+  series: Series | null;
+}
+
+interface Counted extends Branch {
+  readonly all: Series[];
+}
+
+interface NewSeries {
+  readonly name: MetricName;
+  readonly labels: Labels;
+  readonly counted: Counted;
+  readonly branch: Branch;
 }
 
 // Loaded when metrics are made: whoever makes none does not wait for it.
@@ -54,7 +72,7 @@ export class Metrics {
   readonly #counters = new Map<MetricName, Counter>();
   readonly #gauges = new Map<MetricName, Gauge>();
   readonly #histograms = new Map<MetricName, Timings>();
-  readonly #series = new Map<MetricName, Map<string, Series>>();
+  readonly #counted = new Map<MetricName, Counted>();
   readonly #seen = new Map<string, Set<string>>();
   readonly #slos = new Map<string, SloSpec>();
   readonly #tenants: number;
@@ -74,7 +92,9 @@ export class Metrics {
       if (spec.type === "counter") {
         this.#counters.set(name, new prom.Counter({ ...of, collect: () => this.#tell(name) }));
       }
-      if (spec.type === "gauge") this.#gauges.set(name, new prom.Gauge(of));
+      if (spec.type === "gauge") {
+        this.#gauges.set(name, new prom.Gauge({ ...of, collect: () => this.#show(name) }));
+      }
       if (spec.type === "histogram") this.#histograms.set(name, this.#registered(new Timings(name, spec, buckets)));
     }
   }
@@ -95,21 +115,27 @@ export class Metrics {
   }
 
   set(name: MetricName, labels: Labels, value: number): void {
-    this.#gauges.get(name)?.set(this.#bounded(labels), value);
+    this.#seriesOf(name, labels).pending = value;
   }
 
   #tell(name: MetricName): void {
     const counter = this.#counters.get(name);
-    for (const series of this.#series.get(name)?.values() ?? []) {
+    for (const series of this.#counted.get(name)?.all ?? []) {
       if (series.pending === 0) continue;
       counter?.inc(series.labels, series.pending);
       series.pending = 0;
     }
   }
 
+  #show(name: MetricName): void {
+    const gauge = this.#gauges.get(name);
+    for (const { labels, pending } of this.#counted.get(name)?.all ?? []) gauge?.set(labels, pending);
+  }
+
   /** They say nothing until they are set again. */
   forget(names: readonly MetricName[]): void {
     for (const name of names) {
+      this.#counted.delete(name);
       const gauge = this.#gauges.get(name);
       gauge?.reset();
       // One without labels is nought then, which says something.
@@ -138,20 +164,30 @@ export class Metrics {
   }
 
   #seriesOf(name: MetricName, labels: Labels): Series {
-    const all = this.#series.get(name) ?? new Map<string, Series>();
+    const counted = this.#counted.get(name) ?? this.#beginning(name);
+    let branch: Branch = counted;
     // Every name is counted with its labels in one order.
-    let key = "";
-    for (const label in labels) key += `${labels[label]}\0`;
-    const known = all.get(key);
-    if (known !== undefined) return known;
-    if (all.size >= maxSeries) {
-      this.#tell(name);
-      all.clear();
+    for (const label in labels) branch = branchOf(branch, labels[label] ?? "");
+    return branch.series ?? this.#begun({ name, labels, counted, branch });
+  }
+
+  #begun({ name, labels, counted, branch }: NewSeries): Series {
+    if (counted.all.length >= maxSeries) {
+      if (catalogue[name].type === "gauge") this.#show(name);
+      else this.#tell(name);
+      this.#counted.delete(name);
+      return this.#seriesOf(name, labels);
     }
     const bounded = this.#bounded(labels);
-    const series = { labels: bounded, pending: 0, timing: this.#histograms.get(name)?.under(bounded) ?? null };
-    this.#series.set(name, all.set(key, series));
-    return series;
+    branch.series = { labels: bounded, pending: 0, timing: this.#histograms.get(name)?.under(bounded) ?? null };
+    counted.all.push(branch.series);
+    return branch.series;
+  }
+
+  #beginning(name: MetricName): Counted {
+    const counted: Counted = { below: new Map(), series: null, all: [] };
+    this.#counted.set(name, counted);
+    return counted;
   }
 
   #bounded(labels: Labels): Record<string, string> {
@@ -324,4 +360,12 @@ export class Metrics {
       this.count("reprise_resumptions_succeeded_total", { saga, step });
     }
   }
+}
+
+function branchOf({ below }: Branch, value: string | number): Branch {
+  const known = below.get(value);
+  if (known !== undefined) return known;
+  const branch: Branch = { below: new Map(), series: null };
+  below.set(value, branch);
+  return branch;
 }

@@ -27,19 +27,30 @@ export type Move =
   | { readonly is: "unwinding"; readonly cause: string }
   | { readonly is: "ended" };
 
+/** The latest one: whoever hears a fact asks about it, one after the other. */
+let latest: { readonly fact: CommittedFact; readonly moves: readonly Move[] } | null = null;
+
 /** What the commit has done, in its order. */
 export function movesOf(fact: CommittedFact): readonly Move[] {
+  if (latest?.fact !== fact) latest = { fact, moves: translated(fact) };
+  return latest.moves;
+}
+
+function translated(fact: CommittedFact): readonly Move[] {
   const moves: Move[] = [];
-  for (const taken of fact.entry.taken) moves.push(...moveOf(fact, taken));
-  moves.push(...standing(fact));
+  for (const taken of fact.entry.taken) {
+    const move = moveOf(fact, taken);
+    if (move !== null) moves.push(move);
+  }
+  standing(fact, moves);
   return moves;
 }
 
-function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
+function moveOf(fact: CommittedFact, taken: Taken): Move | null {
   switch (taken.what) {
     case "interrupted": {
       const row = fact.rows[taken.seq - 1];
-      return row === undefined ? [] : [{ is: "interrupted", row }];
+      return row === undefined ? null : { is: "interrupted", row };
     }
     case "outcome":
     case "probed":
@@ -48,16 +59,16 @@ function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
     case "undo":
     case "approval": {
       const row = fact.rows[taken.seq - 1];
-      return row === undefined ? [] : rowMoves(fact, row, taken);
+      return row === undefined ? null : rowMove(fact, row, taken);
     }
     case "verb":
-      return [{ is: "verb", verb: taken.verb, by: taken.by, plan: taken.plan !== undefined }];
+      return { is: "verb", verb: taken.verb, by: taken.by, plan: taken.plan !== undefined };
     case "control":
-      return [{ is: "control", control: taken.mode ?? taken.control, by: taken.by }];
+      return { is: "control", control: taken.mode ?? taken.control, by: taken.by };
     case "budget":
-      return [{ is: "budget", name: taken.name, used: taken.used, passed: taken.passed ?? null }];
+      return { is: "budget", name: taken.name, used: taken.used, passed: taken.passed ?? null };
     case "migrated":
-      return taken.base === undefined ? [] : [{ is: "migrated", from: taken.from, to: taken.to, by: taken.by }];
+      return taken.base === undefined ? null : { is: "migrated", from: taken.from, to: taken.to, by: taken.by };
     // What moves the machine or the engine inwardly: the log of the run tells it.
     case "created":
     case "begun":
@@ -88,48 +99,44 @@ function moveOf(fact: CommittedFact, taken: Taken): readonly Move[] {
     case "late":
     case "unconsumed":
     case "discarded":
-      return none;
+      return null;
   }
 }
-
-const none: readonly Move[] = [];
 
 type RowTaken = Extract<Taken, { readonly what: "outcome" | "probed" | "intent" | "tool" | "undo" | "approval" }>;
 
-function rowMoves({ before }: CommittedFact, row: Row, taken: RowTaken): readonly Move[] {
+function rowMove({ before }: CommittedFact, row: Row, taken: RowTaken): Move | null {
   switch (taken.what) {
     case "outcome":
-      return [{ is: "outcome", row, outcome: taken.outcome, proof: taken.proof }];
+      return { is: "outcome", row, outcome: taken.outcome, proof: taken.proof };
     case "probed":
-      return [{ is: "probed", row, answer: taken.answer }];
+      return { is: "probed", row, answer: taken.answer };
     case "intent":
-      return taken.state === "reused" ? [{ is: "reused", row }] : [];
+      return taken.state === "reused" ? { is: "reused", row } : null;
     case "tool":
-      return taken.again === true ? [{ is: "absorbed", row }] : [];
+      return taken.again === true ? { is: "absorbed", row } : null;
     case "undo":
-      return [{ is: "undo", row, state: taken.state }];
+      return { is: "undo", row, state: taken.state };
     case "approval":
-      return approvalMoves(row, before.rows[taken.seq - 1], taken.state, taken.by ?? null);
+      return approvalMove(row, before.rows[taken.seq - 1], taken.state, taken.by ?? null);
   }
 }
 
-function approvalMoves(row: Row, before: Row | undefined, state: string, by: string | null): readonly Move[] {
+function approvalMove(row: Row, before: Row | undefined, state: string, by: string | null): Move {
   const isNew = state === "asking" && before?.approval?.n !== row.approval?.n;
-  return [isNew ? { is: "asked", row } : { is: "approval", row, state, by }];
+  return isNew ? { is: "asked", row } : { is: "approval", row, state, by };
 }
 
 /** What follows from where the run stands now and stood before. */
-function standing({ record, before }: CommittedFact): readonly Move[] {
+function standing({ record, before }: CommittedFact, moves: Move[]): void {
   const was = before.record;
   // Nearly every commit: nothing of all this is in sight.
   const isPlain = was.review === record.review && was.unwind === record.unwind && was.endedAt === record.endedAt;
-  if (isPlain) return none;
-  const moves: Move[] = [];
+  if (isPlain) return;
   if (was.review !== null && was.review.n !== record.review?.n) moves.push({ is: "unparked", review: was.review });
   if (record.review !== null && was.review?.n !== record.review.n) moves.push({ is: "parked", review: record.review });
   if (was.unwind === null && record.unwind !== null) moves.push({ is: "unwinding", cause: record.unwind.cause.kind });
   if (was.endedAt === null && record.endedAt !== null) moves.push({ is: "ended" });
-  return moves;
 }
 
 /** The call of the row that was under way before the commit: that of its compensation, once it has one. */

@@ -45,14 +45,11 @@ export class SpanMaker {
   }
 
   /**
-   * Its attributes are put together, and copied by the SDK, only where somebody may look at them: below a place that is not sampled
-   * a sampler is shown none.
+   * Below a place whoever began the trace has decided whether it is recorded, and attributes are set once that is known: those that an
+   * SDK is given beforehand it copies three times, to show them to a sampler that goes by the parent.
    */
-  under({ context, isRoot, isDeclined }: Parent, name: string, options: SpanOptions, attributes: () => Given): Span {
-    if (!isDeclined) {
-      const given = { kind: kinds.internal, ...options, attributes: attributes() };
-      return this.#tracer.startSpan(name, isRoot ? { ...given, root: true } : given, context);
-    }
+  under({ context, isRoot }: Parent, name: string, options: SpanOptions, attributes: () => Given): Span {
+    if (isRoot) return this.#tracer.startSpan(name, { ...options, root: true, attributes: attributes() }, context);
     const span = this.#tracer.startSpan(name, options, context);
     if (span.isRecording()) span.setAttributes(attributes());
     return span;

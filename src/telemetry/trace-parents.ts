@@ -1,11 +1,10 @@
 /**
  * What the spans of a run hang on: the place its record names, or one made of its id; long after its start a new trace, linked to the
- * first. Owns which of them; remembers what was asked for lately, since a place may cost a hash and a context a map, and every call
- * wants both.
+ * first. Owns which of them.
  */
-import { type RunRecord, type RunRef, runKey } from "../core/index.ts";
+import type { RunRecord } from "../core/index.ts";
 import type { Otel, OtelContext, Span, SpanContext } from "./otel.ts";
-import { parseTraceparent, placeOf, sampledFlag, type TracePlace } from "./traceparent.ts";
+import { parseTraceparent, placeOf, type TracePlace } from "./traceparent.ts";
 
 export interface TraceOptions {
   /** A run taken up later than this after its start goes on in a new, linked trace, ms: an hour unless given. */
@@ -24,25 +23,24 @@ export interface Link {
 /** What a span hangs on. */
 export interface Parent {
   readonly context: OtelContext;
+  /** It begins a trace, and nobody has decided yet whether that is recorded; the links say what it goes on from. */
   readonly isRoot: boolean;
-  /** Whoever began the trace has decided against it: nobody records what hangs on this, unless a sampler overrides that. */
-  readonly isDeclined: boolean;
   readonly links: readonly Link[];
 }
 
-/** Runs whose new traces are remembered, at most. */
-const maxLater = 20_000;
-/** Runs whose parents are remembered, at most: more than are worked on at once. */
-const maxKnown = 1_000;
+/** What is remembered of a run: finding a place may cost a hash, a context is a map, and every call wants both. */
+export interface KnownParents {
+  /** Where it was started; `null`: nobody has asked yet. */
+  first: Parent | null;
+  /** Where it goes on that was taken up long after its start. */
+  later: Parent | null;
+}
 
 export class TraceParents {
   readonly #otel: Otel;
   readonly #namespace: string;
   readonly #longAfterMs: number;
   readonly #untracedRatio: number;
-  /** Where runs go on that were taken up long after their start. */
-  readonly #later = new Map<string, Parent>();
-  readonly #known = new Map<string, Parent>();
 
   constructor(otel: Otel, namespace: string, { longAfterMs, untracedRatio }: Required<TraceOptions>) {
     this.#otel = otel;
@@ -51,24 +49,13 @@ export class TraceParents {
     this.#untracedRatio = untracedRatio;
   }
 
-  parentOf(record: RunRecord, now: number): Parent {
-    const key = runKey(record);
-    const later = this.#later.get(key);
-    if (later !== undefined) return later;
+  parentOf(record: RunRecord, now: number, known: KnownParents): Parent {
+    if (known.later !== null) return known.later;
     if (this.isLong(record, now)) {
-      return { context: this.#otel.ROOT_CONTEXT, isRoot: true, isDeclined: false, links: [this.linkTo(record)] };
+      return { context: this.#otel.ROOT_CONTEXT, isRoot: true, links: [this.linkTo(record)] };
     }
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const place = { ...this.#placeOf(record), isRemote: true };
-    const parent = under(this.#otel.trace.setSpanContext(this.#otel.ROOT_CONTEXT, place), place);
-    keep(this.#known, key, parent, maxKnown);
-    return parent;
-  }
-
-  /** To where the run was started. */
-  linkTo(record: RunRecord): Link {
-    return { context: { ...this.#placeOf(record), isRemote: true } };
+    known.first ??= { context: this.#contextOf(record), isRoot: false, links: none };
+    return known.first;
   }
 
   isLong({ createdAt }: RunRecord, now: number): boolean {
@@ -76,15 +63,17 @@ export class TraceParents {
   }
 
   /** From now on its spans hang on this one. */
-  goOn(run: RunRef, span: Span): void {
-    const context = this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, span);
-    keep(this.#later, runKey(run), under(context, span.spanContext()), maxLater);
+  after(span: Span): Parent {
+    return { context: this.#otel.trace.setSpan(this.#otel.ROOT_CONTEXT, span), isRoot: false, links: none };
   }
 
-  forget(run: RunRef): void {
-    const key = runKey(run);
-    this.#later.delete(key);
-    this.#known.delete(key);
+  /** To where the run was started. */
+  linkTo(record: RunRecord): Link {
+    return { context: { ...this.#placeOf(record), isRemote: true } };
+  }
+
+  #contextOf(record: RunRecord): OtelContext {
+    return this.#otel.trace.setSpanContext(this.#otel.ROOT_CONTEXT, this.linkTo(record).context);
   }
 
   #placeOf({ tenant, id, trace }: RunRecord): TracePlace {
@@ -93,14 +82,3 @@ export class TraceParents {
 }
 
 const none: readonly Link[] = [];
-
-function under(context: OtelContext, { traceFlags }: Pick<SpanContext, "traceFlags">): Parent {
-  return { context, isRoot: false, isDeclined: (traceFlags & sampledFlag) === 0, links: none };
-}
-
-/** The oldest goes where there would be too many. */
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.set(key, value);
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) return void map.delete(oldest);
-}

@@ -7,13 +7,21 @@
  * `longAfterMs` after its start goes on in a new trace, linked to the first: no backend keeps one open for a week. T4 no
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
-import { type CommittedFact, type Fact, type Facts, runKey, type TracedCall, type Tracing } from "../core/index.ts";
+import {
+  type CommittedFact,
+  type Fact,
+  type Facts,
+  type RunRef,
+  runKey,
+  type TracedCall,
+  type Tracing,
+} from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
-import { failedStatus, kinds, type Otel, type Span, type SpanContext } from "./otel.ts";
-import { PastSpans } from "./past-spans.ts";
+import { failedStatus, kinds, type Otel, type OtelContext, type Span, type SpanContext } from "./otel.ts";
+import { type PastSpan, pastSpans } from "./past-spans.ts";
 import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
-import { type TraceOptions, TraceParents } from "./trace-parents.ts";
+import { type KnownParents, type Parent, type TraceOptions, TraceParents } from "./trace-parents.ts";
 import { traceparentOf } from "./traceparent.ts";
 
 export interface RunTracing {
@@ -24,12 +32,18 @@ export interface RunTracing {
 }
 
 const standard: Required<TraceOptions> = { longAfterMs: 3_600_000, untracedRatio: 1 };
-/** Runs whose calls under way are remembered; the oldest are told to be uncommitted beyond it. */
+/** Runs that something is remembered of; calls under way of the oldest are told to be uncommitted beyond it. */
 const maxRuns = 20_000;
 
 interface OpenCall {
   readonly call: TracedCall;
   readonly span: Span;
+}
+
+/** What is remembered of a run here. */
+interface Followed extends KnownParents {
+  /** Calls whose outcome is not committed yet. */
+  open: readonly OpenCall[];
 }
 
 /** Throws CONFIG_INVALID. */
@@ -50,19 +64,19 @@ class RunSpans {
   readonly #otel: Otel;
   readonly #spans: SpanMaker;
   readonly #parents: TraceParents;
-  readonly #past: PastSpans;
-  readonly #open = new Map<string, OpenCall[]>();
+  readonly #namespace: string;
+  readonly #runs = new Map<string, Followed>();
 
   constructor(otel: Otel, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
     this.#spans = new SpanMaker(otel);
     this.#parents = new TraceParents(otel, namespace, options);
-    this.#past = new PastSpans(this.#spans, this.#parents, namespace);
+    this.#namespace = namespace;
   }
 
-  active(): SpanContext | null {
-    const { context, trace } = this.#otel;
-    const place = trace.getSpan(context.active())?.spanContext();
+  active(here: OtelContext = this.#otel.context.active()): SpanContext | null {
+    const { trace } = this.#otel;
+    const place = trace.getSpan(here)?.spanContext();
     return place !== undefined && trace.isSpanContextValid(place) ? place : null;
   }
 
@@ -78,7 +92,7 @@ class RunSpans {
     // Without an SDK the span is an empty one, and nobody follows.
     const trace = this.#otel.trace.isSpanContextValid(place) ? traceparentOf(place) : null;
     try {
-      return await this.#within(span, () => work(trace));
+      return await this.#within(this.#otel.context.active(), span, () => work(trace));
     } catch (error) {
       span.setStatus(failedStatus);
       throw error;
@@ -90,20 +104,26 @@ class RunSpans {
   // ---- calls
 
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
-    const span = this.#callSpan(call);
-    const called = this.#within(span, work);
+    const run = this.#runOf(call.record);
+    const here = this.#otel.context.active();
+    const span = this.#callSpan(call, this.#parents.parentOf(call.record, call.now, run), this.active(here));
+    const called = this.#within(here, span, work);
     // Not sampled: what is below it hears that too, and nobody hears of it.
     if (!span.isRecording()) return called;
     if (call.routed) endWith(called, span);
     // (No look at what it answers: that would be a promise a call more, and each is dear while a context follows them.)
-    else this.#keep(call, span);
+    else run.open = [...run.open, { call, span }];
     return called;
   }
 
-  #callSpan({ record, row, kind, attempt, operationId: id, owner, now }: TracedCall): Span {
-    // The job that brought the run here, where BullMQ is followed too.
-    const delivered = this.active();
-    const attributes = () => ({
+  /** `delivered`: the job that brought the run here, where BullMQ is followed too. */
+  #callSpan(
+    { record, row, kind, attempt, operationId: id, owner }: TracedCall,
+    parent: Parent,
+    delivered: SpanContext | null,
+  ): Span {
+    const links = delivered === null ? [...parent.links] : [...parent.links, { context: delivered }];
+    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, links }, () => ({
       "reprise.run": record.id,
       "reprise.tenant": record.tenant,
       "reprise.saga": record.saga,
@@ -114,29 +134,24 @@ class RunSpans {
       "reprise.operation_id": id,
       "reprise.effect": row.call.effect,
       "reprise.worker": owner,
-    });
-    const parent = this.#parents.parentOf(record, now);
-    const links = [...parent.links, ...(delivered === null ? [] : [{ context: delivered }])];
-    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, links }, attributes);
+    }));
   }
 
-  #keep(call: TracedCall, span: Span): void {
-    const key = runKey(call.record);
-    const open = this.#open.get(key) ?? [];
-    open.push({ call, span });
-    this.#open.set(key, open);
-    if (this.#open.size <= maxRuns) return;
-    for (const oldest of this.#open.keys()) return this.#drop(oldest);
+  #runOf(run: RunRef): Followed {
+    const key = runKey(run);
+    const known = this.#runs.get(key);
+    if (known !== undefined) return known;
+    const followed: Followed = { first: null, later: null, open: nothing };
+    this.#runs.set(key, followed);
+    if (this.#runs.size > maxRuns) this.#forgetOldest();
+    return followed;
   }
 
-  /** Its calls are not heard of any more here. */
-  #drop(key: string): void {
-    for (const { span } of this.#open.get(key) ?? []) {
-      span.setAttributes({ "reprise.committed": false } satisfies Attributes);
-      span.setStatus(failedStatus);
-      span.end();
+  #forgetOldest(): void {
+    for (const [key, oldest] of this.#runs) {
+      this.#runs.delete(key);
+      return letGo(oldest);
     }
-    this.#open.delete(key);
   }
 
   // ---- facts
@@ -144,59 +159,82 @@ class RunSpans {
   hear(fact: Fact): void {
     if (fact.fact === "committed") this.#committed(fact);
     else if (fact.fact === "acquired") this.#acquired(fact);
-    else if (fact.fact === "fenced" || fact.fact === "stale" || fact.fact === "lease_lost")
-      this.#drop(runKey(fact.run));
+    else if (fact.fact === "fenced" || fact.fact === "stale" || fact.fact === "lease_lost") {
+      const run = this.#runs.get(runKey(fact.run));
+      if (run !== undefined) letGo(run);
+    }
   }
 
   /** A lease begins: what was open of the run here belonged to one that is over. */
-  #acquired({ run, record, now }: Extract<Fact, { fact: "acquired" }>): void {
-    this.#drop(runKey(run));
-    this.#parents.forget(run);
+  #acquired({ run: ref, record, now }: Extract<Fact, { fact: "acquired" }>): void {
+    const run = this.#runOf(ref);
+    letGo(run);
+    run.later = null;
     if (!this.#parents.isLong(record, now)) return;
     const links = [this.#parents.linkTo(record)];
     const span = this.#spans.make(`resume ${record.saga}`, { root: true, attributes: aboutRun(record), links });
     span.end();
-    this.#parents.goOn(run, span);
+    run.later = this.#parents.after(span);
   }
 
   #committed(fact: CommittedFact): void {
-    this.#endCalls(fact);
-    for (const move of movesOf(fact)) this.#past.tell(fact, move);
-    if (fact.record.endedAt !== null) this.#parents.forget(fact.run);
+    const { record, entry } = fact;
+    const run = this.#runOf(fact.run);
+    if (run.open.length > 0) run.open = run.open.filter((open) => !endedBy(fact, open));
+    for (const move of movesOf(fact)) {
+      for (const past of pastSpans(fact, move, this.#namespace)) {
+        this.#tellPast(fact, past, this.#parents.parentOf(record, entry.at, run));
+      }
+    }
+    if (record.endedAt !== null) this.#runs.delete(runKey(fact.run));
   }
 
-  #endCalls({ run, record, rows, entry }: CommittedFact): void {
-    const key = runKey(run);
-    const open = this.#open.get(key);
-    if (open === undefined) return;
-    const left = open.filter(({ call, span }) => {
-      const { row, kind, send } = call;
-      const now = rows[row.seq - 1];
-      const made = kind === "undo" ? now?.undo?.call : kind === "action" ? now?.call : callUnderWay(now);
-      const isProbed =
-        kind === "probe" && entry.taken.some((taken) => taken.what === "probed" && taken.seq === row.seq);
-      const isOver = kind === "probe" ? isProbed : made?.send !== send || made.state !== "sent";
-      if (!isOver) return true;
-      // A repeat that was granted with the outcome has taken the row's state: what failed is in its error.
-      const state = made?.send === send ? made.state : "not_applied";
-      const outcome = state === "planned" ? "not_applied" : state;
-      span.setAttributes({
-        "reprise.outcome": outcome ?? "gone",
-        "reprise.committed": true,
-        "reprise.revision": record.revision,
-      } satisfies Attributes);
-      if (outcome !== "succeeded") span.setStatus(failedStatus);
-      span.end();
-      return false;
+  #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, parent: Parent): void {
+    const options = { kind: kinds.internal, startTime: since, links: [...parent.links] };
+    const span = this.#spans.under(parent, name, options, () => {
+      return { ...aboutRun(record), "reprise.revision": record.revision, ...about };
     });
-    if (left.length === 0) this.#open.delete(key);
-    else this.#open.set(key, left);
+    if (failed) span.setStatus(failedStatus);
+    span.end(Math.max(since, entry.at));
   }
 
-  #within<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
+  #within<Result>(here: OtelContext, span: Span, work: () => Promise<Result>): Promise<Result> {
     const { context, trace } = this.#otel;
-    return context.with(trace.setSpan(context.active(), span), work);
+    return context.with(trace.setSpan(here, span), work);
   }
+}
+
+const nothing: readonly OpenCall[] = [];
+
+/** Its calls are not heard of any more here. */
+function letGo(run: Followed): void {
+  for (const { span } of run.open) {
+    span.setAttributes({ "reprise.committed": false } satisfies Attributes);
+    span.setStatus(failedStatus);
+    span.end();
+  }
+  run.open = nothing;
+}
+
+/** Ends the span of a call whose outcome this commit has put on record. */
+function endedBy({ record, rows, entry }: CommittedFact, { call, span }: OpenCall): boolean {
+  const { row, kind, send } = call;
+  const now = rows[row.seq - 1];
+  const made = kind === "undo" ? now?.undo?.call : kind === "action" ? now?.call : callUnderWay(now);
+  const isProbed = kind === "probe" && entry.taken.some((taken) => taken.what === "probed" && taken.seq === row.seq);
+  const isOver = kind === "probe" ? isProbed : made?.send !== send || made.state !== "sent";
+  if (!isOver) return false;
+  // A repeat that was granted with the outcome has taken the row's state: what failed is in its error.
+  const state = made?.send === send ? made.state : "not_applied";
+  const outcome = state === "planned" ? "not_applied" : state;
+  span.setAttributes({
+    "reprise.outcome": outcome ?? "gone",
+    "reprise.committed": true,
+    "reprise.revision": record.revision,
+  } satisfies Attributes);
+  if (outcome !== "succeeded") span.setStatus(failedStatus);
+  span.end();
+  return true;
 }
 
 /** What came of a call that is routed is written by the driver of the run, elsewhere. */
