@@ -21,8 +21,11 @@ export interface Retention {
   readonly retentionSweepMs: number;
 }
 
-/** `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere; `some`: of a tenth of the runs. */
-export type Tells = "lines" | "spans" | "some";
+/**
+ * `lines`: logs and metrics. `spans`: traces as well, by an SDK that exports to nowhere; `some`: of a tenth of the runs. `contexts`:
+ * the worker tells nothing, but its steps do their work in a context of OpenTelemetry, as calls do that an app instruments.
+ */
+export type Tells = "lines" | "spans" | "some" | "contexts";
 
 /**
  * `order`: five steps. `failing`: the fifth fails, four are undone. `long`: 25 steps. `waiting`: waits for an event. `held`: one

@@ -25,7 +25,8 @@ function placeOf({ url, namespace, shards }: Place) {
 function workerAt(place: Place, services: Services, onFact: (fact: Fact) => void): Worker {
   const { concurrency, tells, retention = {} } = place;
   const own = { ...placeOf(place), concurrency, services, settings: retention, facts: { emit: onFact } };
-  return createWorker(tells === undefined ? own : { ...own, telemetry: told(tells) });
+  const telemetry = tells === undefined ? undefined : told(tells);
+  return createWorker(telemetry === undefined ? own : { ...own, telemetry });
 }
 
 function complain(fact: Fact): void {

@@ -7,21 +7,14 @@
  * `longAfterMs` after its start goes on in a new trace, linked to the first: no backend keeps one open for a week. T4 no
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
-import {
-  type CommittedFact,
-  type Fact,
-  type Facts,
-  type RunRef,
-  runKey,
-  type TracedCall,
-  type Tracing,
-} from "../core/index.ts";
+import type { CommittedFact, Fact, Facts, TracedCall, Tracing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import { type Followed, FollowedRuns, type OpenCall } from "./followed-runs.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
 import { failedStatus, kinds, type Otel, type OtelContext, type Span, type SpanContext } from "./otel.ts";
 import { type PastSpan, pastSpans } from "./past-spans.ts";
 import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
-import { type KnownParents, type Parent, type TraceOptions, TraceParents } from "./trace-parents.ts";
+import { type Parent, type TraceOptions, TraceParents } from "./trace-parents.ts";
 import { traceparentOf } from "./traceparent.ts";
 
 export interface RunTracing {
@@ -32,19 +25,6 @@ export interface RunTracing {
 }
 
 const standard: Required<TraceOptions> = { longAfterMs: 3_600_000, untracedRatio: 1 };
-/** Runs that something is remembered of; calls under way of the oldest are told to be uncommitted beyond it. */
-const maxRuns = 20_000;
-
-interface OpenCall {
-  readonly call: TracedCall;
-  readonly span: Span;
-}
-
-/** What is remembered of a run here. */
-interface Followed extends KnownParents {
-  /** Calls whose outcome is not committed yet. */
-  open: readonly OpenCall[];
-}
 
 /** Throws CONFIG_INVALID. */
 export function runTracing(otel: Otel, namespace: string, options: TraceOptions): RunTracing {
@@ -65,7 +45,7 @@ class RunSpans {
   readonly #spans: SpanMaker;
   readonly #parents: TraceParents;
   readonly #namespace: string;
-  readonly #runs = new Map<string, Followed>();
+  readonly #runs = new FollowedRuns(letGo);
 
   constructor(otel: Otel, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
@@ -104,7 +84,7 @@ class RunSpans {
   // ---- calls
 
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
-    const run = this.#runOf(call.record);
+    const run = this.#runs.of(call.record);
     const here = this.#otel.context.active();
     const span = this.#callSpan(call, this.#parents.parentOf(call.record, call.now, run), this.active(here));
     const called = this.#within(here, span, work);
@@ -137,37 +117,20 @@ class RunSpans {
     }));
   }
 
-  #runOf(run: RunRef): Followed {
-    const key = runKey(run);
-    const known = this.#runs.get(key);
-    if (known !== undefined) return known;
-    const followed: Followed = { first: null, later: null, open: nothing };
-    this.#runs.set(key, followed);
-    if (this.#runs.size > maxRuns) this.#forgetOldest();
-    return followed;
-  }
-
-  #forgetOldest(): void {
-    for (const [key, oldest] of this.#runs) {
-      this.#runs.delete(key);
-      return letGo(oldest);
-    }
-  }
-
   // ---- facts
 
   hear(fact: Fact): void {
     if (fact.fact === "committed") this.#committed(fact);
     else if (fact.fact === "acquired") this.#acquired(fact);
     else if (fact.fact === "fenced" || fact.fact === "stale" || fact.fact === "lease_lost") {
-      const run = this.#runs.get(runKey(fact.run));
+      const run = this.#runs.find(fact.run);
       if (run !== undefined) letGo(run);
     }
   }
 
   /** A lease begins: what was open of the run here belonged to one that is over. */
   #acquired({ run: ref, record, now }: Extract<Fact, { fact: "acquired" }>): void {
-    const run = this.#runOf(ref);
+    const run = this.#runs.of(ref);
     letGo(run);
     run.later = null;
     if (!this.#parents.isLong(record, now)) return;
@@ -179,14 +142,14 @@ class RunSpans {
 
   #committed(fact: CommittedFact): void {
     const { record, entry } = fact;
-    const run = this.#runOf(fact.run);
+    const run = this.#runs.of(fact.run);
     if (run.open.length > 0) run.open = run.open.filter((open) => !endedBy(fact, open));
     for (const move of movesOf(fact)) {
       for (const past of pastSpans(fact, move, this.#namespace)) {
         this.#tellPast(fact, past, this.#parents.parentOf(record, entry.at, run));
       }
     }
-    if (record.endedAt !== null) this.#runs.delete(runKey(fact.run));
+    if (record.endedAt !== null) this.#runs.delete(fact.run);
   }
 
   #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, parent: Parent): void {
@@ -204,8 +167,6 @@ class RunSpans {
   }
 }
 
-const nothing: readonly OpenCall[] = [];
-
 /** Its calls are not heard of any more here. */
 function letGo(run: Followed): void {
   for (const { span } of run.open) {
@@ -213,7 +174,7 @@ function letGo(run: Followed): void {
     span.setStatus(failedStatus);
     span.end();
   }
-  run.open = nothing;
+  run.open = [];
 }
 
 /** Ends the span of a call whose outcome this commit has put on record. */
