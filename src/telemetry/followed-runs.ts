@@ -3,13 +3,13 @@
  * share it, so that no name is put together for each of the looks that a call takes. Bounded: the oldest is forgotten first.
  */
 import type { RunRef, TracedCall } from "../core/index.ts";
-import type { Span } from "./otel.ts";
+import type { LateSpan } from "./late-spans.ts";
 import type { KnownParents } from "./trace-parents.ts";
 
 /** A call whose outcome is not committed yet. */
 export interface OpenCall {
   readonly call: TracedCall;
-  readonly span: Span;
+  readonly span: LateSpan;
 }
 
 export interface Followed extends KnownParents {

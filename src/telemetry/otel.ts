@@ -31,8 +31,12 @@ export interface SpanOptions {
   readonly links?: { context: SpanContext }[];
 }
 
-/** Opaque: made and read by the API alone. */
-export type OtelContext = object;
+/** What it holds is the API's business. */
+export interface OtelContext {
+  getValue(key: symbol): unknown;
+  setValue(key: symbol, value: unknown): OtelContext;
+  deleteValue(key: symbol): OtelContext;
+}
 
 export interface Otel {
   readonly context: {

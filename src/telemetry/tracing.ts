@@ -7,11 +7,12 @@
  * `longAfterMs` after its start goes on in a new trace, linked to the first: no backend keeps one open for a week. T4 no
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
-import type { CommittedFact, Fact, Facts, TracedCall, Tracing } from "../core/index.ts";
+import type { CommittedFact, Fact, Facts, RunRecord, TracedCall, Tracing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Followed, FollowedRuns, type OpenCall } from "./followed-runs.ts";
+import { LateContext, type LateSpan, LateSpans, type MakeSpan } from "./late-spans.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
-import { failedStatus, kinds, type Otel, type OtelContext, type Span, type SpanContext } from "./otel.ts";
+import { failedStatus, kinds, type Otel, type OtelContext, type SpanContext } from "./otel.ts";
 import { type PastSpan, pastSpans } from "./past-spans.ts";
 import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
 import { type Parent, type TraceOptions, TraceParents } from "./trace-parents.ts";
@@ -22,6 +23,8 @@ export interface RunTracing {
   readonly facts: Facts;
   /** The trace that is active here and now; `null`: none is. */
   readonly activeTrace: () => string | null;
+  /** What has ended is told by then. */
+  readonly flush: () => void;
 }
 
 const standard: Required<TraceOptions> = { longAfterMs: 3_600_000, untracedRatio: 1 };
@@ -32,11 +35,13 @@ export function runTracing(otel: Otel, namespace: string, options: TraceOptions)
   if (!(untracedRatio >= 0 && untracedRatio <= 1)) {
     throw new RepriseError("CONFIG_INVALID", `traces.untracedRatio is ${untracedRatio}: it is a share, 0 to 1`);
   }
-  const spans = new RunSpans(otel, namespace, { ...standard, ...options });
+  const late = new LateSpans();
+  const spans = new RunSpans(otel, late, namespace, { ...standard, ...options });
   return {
     tracing: { start: (run, work) => spans.start(run, work), call: (call, work) => spans.call(call, work) },
     facts: { emit: (fact) => spans.hear(fact) },
     activeTrace: () => spans.active()?.traceId ?? null,
+    flush: () => late.flush(),
   };
 }
 
@@ -44,11 +49,13 @@ class RunSpans {
   readonly #otel: Otel;
   readonly #spans: SpanMaker;
   readonly #parents: TraceParents;
+  readonly #late: LateSpans;
   readonly #namespace: string;
   readonly #runs = new FollowedRuns(letGo);
 
-  constructor(otel: Otel, namespace: string, options: Required<TraceOptions>) {
+  constructor(otel: Otel, late: LateSpans, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
+    this.#late = late;
     this.#spans = new SpanMaker(otel);
     this.#parents = new TraceParents(otel, namespace, options);
     this.#namespace = namespace;
@@ -72,7 +79,8 @@ class RunSpans {
     // Without an SDK the span is an empty one, and nobody follows.
     const trace = this.#otel.trace.isSpanContextValid(place) ? traceparentOf(place) : null;
     try {
-      return await this.#within(this.#otel.context.active(), span, () => work(trace));
+      const { context } = this.#otel;
+      return await context.with(this.#otel.trace.setSpan(context.active(), span), () => work(trace));
     } catch (error) {
       span.setStatus(failedStatus);
       throw error;
@@ -86,10 +94,8 @@ class RunSpans {
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
     const run = this.#runs.of(call.record);
     const here = this.#otel.context.active();
-    const span = this.#callSpan(call, this.#parents.parentOf(call.record, call.now, run), this.active(here));
-    const called = this.#within(here, span, work);
-    // Not sampled: what is below it hears that too, and nobody hears of it.
-    if (!span.isRecording()) return called;
+    const span = this.#late.begin(this.#callSpan(call, run, this.active(here)));
+    const called = this.#otel.context.with(new LateContext(this.#otel, here, span), work);
     if (call.routed) endWith(called, span);
     // (No look at what it answers: that would be a promise a call more, and each is dear while a context follows them.)
     else run.open = [...run.open, { call, span }];
@@ -98,12 +104,11 @@ class RunSpans {
 
   /** `delivered`: the job that brought the run here, where BullMQ is followed too. */
   #callSpan(
-    { record, row, kind, attempt, operationId: id, owner }: TracedCall,
-    parent: Parent,
+    { record, row, kind, attempt, operationId: id, owner, now }: TracedCall,
+    run: Followed,
     delivered: SpanContext | null,
-  ): Span {
-    const links = delivered === null ? [...parent.links] : [...parent.links, { context: delivered }];
-    return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, links }, () => ({
+  ): MakeSpan {
+    const about = () => ({
       "reprise.run": record.id,
       "reprise.tenant": record.tenant,
       "reprise.saga": record.saga,
@@ -114,7 +119,13 @@ class RunSpans {
       "reprise.operation_id": id,
       "reprise.effect": row.call.effect,
       "reprise.worker": owner,
-    }));
+    });
+    const parentOf = this.#parentIn(run, record, now);
+    return (startTime) => {
+      const parent = parentOf();
+      const links = delivered === null ? [...parent.links] : [...parent.links, { context: delivered }];
+      return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, startTime, links }, about);
+    };
   }
 
   // ---- facts
@@ -146,34 +157,32 @@ class RunSpans {
     if (run.open.length > 0) run.open = run.open.filter((open) => !endedBy(fact, open));
     for (const move of movesOf(fact)) {
       for (const past of pastSpans(fact, move, this.#namespace)) {
-        this.#tellPast(fact, past, this.#parents.parentOf(record, entry.at, run));
+        this.#tellPast(fact, past, this.#parentIn(run, record, entry.at));
       }
     }
     if (record.endedAt !== null) this.#runs.delete(fact.run);
   }
 
-  #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, parent: Parent): void {
-    const options = { kind: kinds.internal, startTime: since, links: [...parent.links] };
-    const span = this.#spans.under(parent, name, options, () => {
-      return { ...aboutRun(record), "reprise.revision": record.revision, ...about };
-    });
-    if (failed) span.setStatus(failedStatus);
-    span.end(Math.max(since, entry.at));
+  /** What a span hangs on that is made later on: where the run goes on now, not where it may by then. */
+  #parentIn(run: Followed, record: RunRecord, now: number): () => Parent {
+    const { later } = run;
+    return () => later ?? this.#parents.parentOf(record, now, run);
   }
 
-  #within<Result>(here: OtelContext, span: Span, work: () => Promise<Result>): Promise<Result> {
-    const { context, trace } = this.#otel;
-    return context.with(trace.setSpan(here, span), work);
+  #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, parentOf: () => Parent): void {
+    const make: MakeSpan = (startTime) => {
+      const parent = parentOf();
+      const options = { kind: kinds.internal, startTime, links: [...parent.links] };
+      return this.#spans.under(parent, name, options, () => aboutRun(record));
+    };
+    const told = { "reprise.revision": record.revision, ...about };
+    this.#late.begin(make, since).end(told, failed, Math.max(since, entry.at));
   }
 }
 
 /** Its calls are not heard of any more here. */
 function letGo(run: Followed): void {
-  for (const { span } of run.open) {
-    span.setAttributes({ "reprise.committed": false } satisfies Attributes);
-    span.setStatus(failedStatus);
-    span.end();
-  }
+  for (const { span } of run.open) span.end({ "reprise.committed": false } satisfies Attributes, true);
   run.open = [];
 }
 
@@ -188,23 +197,15 @@ function endedBy({ record, rows, entry }: CommittedFact, { call, span }: OpenCal
   // A repeat that was granted with the outcome has taken the row's state: what failed is in its error.
   const state = made?.send === send ? made.state : "not_applied";
   const outcome = state === "planned" ? "not_applied" : state;
-  span.setAttributes({
-    "reprise.outcome": outcome ?? "gone",
-    "reprise.committed": true,
-    "reprise.revision": record.revision,
-  } satisfies Attributes);
-  if (outcome !== "succeeded") span.setStatus(failedStatus);
-  span.end();
+  const told = { "reprise.outcome": outcome ?? "gone", "reprise.committed": true, "reprise.revision": record.revision };
+  span.end(told satisfies Attributes, outcome !== "succeeded");
   return true;
 }
 
 /** What came of a call that is routed is written by the driver of the run, elsewhere. */
-function endWith(called: Promise<unknown>, span: Span): void {
+function endWith(called: Promise<unknown>, span: LateSpan): void {
   called.then(
-    () => span.end(),
-    () => {
-      span.setStatus(failedStatus);
-      span.end();
-    },
+    () => span.end({}, false),
+    () => span.end({}, true),
   );
 }

@@ -1,7 +1,7 @@
 /** What logs, metrics and spans promise by themselves, without a worker. */
 import { readFileSync } from "node:fs";
 import { AlwaysOnSampler, type Sampler } from "@opentelemetry/sdk-trace-base";
-import { afterEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import { adminTable } from "../../src/admin/index.ts";
 import type { CommittedFact, Fact, Store, StoreLoad, TracedCall } from "../../src/core/index.ts";
 import type { RunRecord } from "../../src/core/run/index.ts";
@@ -224,10 +224,18 @@ describe("metrics", () => {
 
 describe("traces", () => {
   const spans: TestSpan[] = [];
+  let leave = (): void => undefined;
   function followed(traces: TraceOptions | true = true, sampler?: Sampler) {
     spans.length = 0;
     closing.push(followSpans((span) => spans.push(span), sampler));
-    return telemetryOf({ traces }).placed;
+    const { placed } = telemetryOf({ traces });
+    leave = placed.watch({} as never); // nothing is measured
+    return placed;
+  }
+  /** All that has ended: whoever leaves has told it. */
+  function heard(): readonly TestSpan[] {
+    leave();
+    return spans;
   }
   const callOf = (record: RunRecord, patch: Partial<TracedCall> = {}): TracedCall => ({
     record,
@@ -260,11 +268,11 @@ describe("traces", () => {
     const placed = followed();
     const record = aRecord();
     await placed.tracing?.call(callOf(record), async () => undefined);
-    expect(spans).toEqual([]);
+    expect(heard()).toEqual([]);
     const rows = [aRow(1, { state: "succeeded", send: 1 })];
     placed.facts.emit(committed({ record, rows, before: { record, rows } }));
     expect(
-      spans.map(({ name, attributes }) => [name, attributes["reprise.outcome"], attributes["reprise.committed"]]),
+      heard().map(({ name, attributes }) => [name, attributes["reprise.outcome"], attributes["reprise.committed"]]),
     ).toEqual([["step reserve", "succeeded", true]]);
   });
 
@@ -273,14 +281,14 @@ describe("traces", () => {
     const record = aRecord();
     await placed.tracing?.call(callOf(record), async () => undefined);
     placed.facts.emit({ fact: "fenced", run: { tenant: record.tenant, id: record.id } });
-    expect(spans.map(({ failed, attributes }) => [failed, attributes["reprise.committed"]])).toEqual([[true, false]]);
+    expect(heard().map(({ failed, attributes }) => [failed, attributes["reprise.committed"]])).toEqual([[true, false]]);
   });
 
   test("a routed call ends where it was made, and what it throws is thrown", async () => {
     const placed = followed();
     const work = () => Promise.reject(new Error("declined"));
     await expect(placed.tracing?.call(callOf(aRecord(), { routed: true }), work)).rejects.toThrow("declined");
-    expect(spans.map(({ failed }) => failed)).toEqual([true]);
+    expect(heard().map(({ failed }) => failed)).toEqual([true]);
   });
 
   test("runs that nobody followed at their start have one trace each all the same", async () => {
@@ -288,7 +296,7 @@ describe("traces", () => {
     const [one, other] = [aRecord(), aRecord()];
     for (const record of [one, one, other])
       await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
-    const [a, b, c] = spans.map(({ traceId }) => traceId);
+    const [a, b, c] = heard().map(({ traceId }) => traceId);
     expect([a === b, a === c]).toEqual([true, false]);
   });
 
@@ -297,8 +305,8 @@ describe("traces", () => {
     const records = Array.from({ length: 64 }, () => aRecord());
     for (const record of [...records, ...records])
       await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
-    const traces = new Set(spans.map(({ traceId }) => traceId));
-    expect(spans).toHaveLength(2 * traces.size);
+    const traces = new Set(heard().map(({ traceId }) => traceId));
+    expect(heard()).toHaveLength(2 * traces.size);
     expect(traces.size).toBeGreaterThan(16);
     expect(traces.size).toBeLessThan(48);
   });
@@ -309,7 +317,7 @@ describe("traces", () => {
     const leftOut = aRecord({ trace: `00-${"c".repeat(32)}-${"d".repeat(16)}-00` });
     for (const record of [followedBefore, leftOut, aRecord()])
       await placed.tracing?.call(callOf(record, { routed: true }), async () => null);
-    expect(spans.map(({ traceId }) => traceId)).toEqual(["a".repeat(32)]);
+    expect(heard().map(({ traceId }) => traceId)).toEqual(["a".repeat(32)]);
   });
 
   test("a sampler that records what its parent has declined gets spans that say as much as all others", async () => {
@@ -320,12 +328,70 @@ describe("traces", () => {
       const placed = followed({ untracedRatio }, new AlwaysOnSampler());
       await placed.tracing?.call(routed, async () => null);
       placed.facts.emit(committed({ record: aRecord({ ...record, status: "completed", endedAt: record.createdAt }) }));
-      told.push([...spans]);
+      told.push([...heard()]);
     }
     const [sampled = [], declined = []] = told;
     expect(sampled.map(({ name }) => name)).toEqual(["step reserve", "run order"]);
     const shown = ({ name, attributes }: TestSpan) => ({ name, attributes });
     expect(declined.map(shown)).toEqual(sampled.map(shown));
+  });
+
+  test("whoever looks inside a call finds the span that it ends as, in whatever context", async () => {
+    const { context, createContextKey, trace } = await import("@opentelemetry/api");
+    const placed = followed();
+    const record = aRecord();
+    const key = createContextKey("a test's own");
+    const made = (name: string) => trace.getTracer("user").startSpan(name).end();
+    await placed.tracing?.call(callOf(record, { routed: true }), async () => {
+      await Promise.resolve();
+      trace.getActiveSpan()?.addEvent("asked").setAttribute("mine", 1);
+      made("plainly");
+      const set = context.active().setValue(key, 1);
+      context.with(set, () => made("below a value"));
+      expect(set.getValue(key)).toBe(1);
+      context.with(context.active().deleteValue(key), () => made("without a value"));
+      context.with(trace.deleteSpan(context.active()), () => made("of its own"));
+    });
+    const call = heard().find(({ name }) => name === "step reserve");
+    expect(call?.attributes).toMatchObject({ mine: 1, "reprise.step": "reserve" });
+    const parents = new Map(spans.map(({ name, parent }) => [name, parent]));
+    for (const name of ["plainly", "below a value", "without a value"]) expect(parents.get(name)).toBe(call?.spanId);
+    expect(parents.get("of its own")).toBeNull();
+  });
+
+  describe("made late", () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ now: 1_767_225_600_000 });
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+    const routed = () => callOf(aRecord(), { routed: true });
+
+    test("it says when it happened", async () => {
+      const placed = followed();
+      const at = Date.now();
+      const answer = placed.tracing?.call(routed(), () => new Promise((resolve) => setTimeout(resolve, 500)));
+      await vi.advanceTimersByTimeAsync(500);
+      await answer;
+      await vi.advanceTimersByTimeAsync(150);
+      expect(spans).toEqual([]);
+      expect(heard().map(({ startMs, endMs }) => [startMs - at, endMs - at])).toEqual([[0, 500]]);
+    });
+
+    test("it is made within a fifth of a second, or with 63 others", async () => {
+      const placed = followed();
+      await placed.tracing?.call(routed(), async () => undefined);
+      await vi.advanceTimersByTimeAsync(199);
+      expect(spans).toHaveLength(0);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(spans).toHaveLength(1);
+      for (let count = 0; count < 63; count += 1) await placed.tracing?.call(routed(), async () => undefined);
+      expect(spans).toHaveLength(1);
+      await placed.tracing?.call(routed(), async () => undefined);
+      expect(spans).toHaveLength(65);
+      expect(heard()).toHaveLength(65);
+    });
   });
 
   test("a share that is none is refused", () => {
@@ -348,7 +414,7 @@ describe("traces", () => {
     ] as const;
     const before = { record: { ...record, endedAt: null, unwind, review }, rows };
     placed.facts.emit(committed({ record, rows, before, entry: aLogEntry(4, { at: at + 9, taken }) }));
-    expect(spans.map(({ name, startMs, endMs, failed }) => [name, startMs - at, endMs - at, failed])).toEqual([
+    expect(heard().map(({ name, startMs, endMs, failed }) => [name, startMs - at, endMs - at, failed])).toEqual([
       ["approval reserve", 0, 9, true],
       ["undo reserve", 5, 9, true],
       ["review", 2, 9, true],
