@@ -1,6 +1,6 @@
 /**
- * One tenant's crowd delays another tenant's single run by less than a second: a crowd of starts, and one of starts that were
- * put off to the same moment.
+ * One tenant's crowd holds up another tenant's single run for no more than a few of its runs: a crowd of starts, and one of starts that
+ * were put off to the same moment. Counted in runs, so that it holds on any machine; `npm run bench -- fairness` has the seconds.
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -14,6 +14,8 @@ const delayedByMs = crowd;
 const timeout = 180_000;
 /** Their median is taken: other tests share the machine. */
 const singleRuns = 5;
+/** 150 wake-ups that may stand in the queue and 50 runs under way, and again as many until the client has heard of the end. */
+const mostBefore = 400;
 
 const Input = z.object({ n: z.number() });
 const one = saga("one", { version: 1, input: Input })
@@ -36,16 +38,16 @@ async function startCrowd({ client }: Top, of: Saga, when: When): Promise<void> 
   }
 }
 
-/** Ms from the start of a single run to its end, of each of some, one after the other. */
-async function singles({ client }: Top): Promise<readonly number[]> {
-  const tookMs: number[] = [];
+/** How many runs of the crowd end from the start of a single run to its end, of each of some, one after the other. */
+async function singles(stage: Top): Promise<readonly number[]> {
+  const before: number[] = [];
   for (let n = 0; n < singleRuns; n += 1) {
-    const began = performance.now();
-    const run = await client.start(one, { n }, { id: `s-${n}`, tenant: "single" });
+    const began = ended(stage);
+    const run = await stage.client.start(one, { n }, { id: `s-${n}`, tenant: "single" });
     await run.result();
-    tookMs.push(performance.now() - began);
+    before.push(ended(stage) - began);
   }
-  return tookMs;
+  return before;
 }
 
 function medianOf(values: readonly number[]): number {
@@ -60,14 +62,14 @@ function ended({ facts }: Top): number {
 }
 
 describe("a crowd of one tenant", () => {
-  test(`that starts ${crowd} runs delays the single run of another by less than a second`, { timeout }, async () => {
+  test(`that starts ${crowd} runs does not hold up the single run of another`, { timeout }, async () => {
     const stage = top([one]);
     await startCrowd(stage, one, {});
     await stage.worker();
     await until(() => ended(stage) >= 100, 2 * crowd + 30_000);
-    const tookMs = await singles(stage);
+    const before = await singles(stage);
     expect(ended(stage)).toBeLessThan(crowd); // it was still under way
-    expect(medianOf(tookMs), tookMs.join()).toBeLessThan(1_000);
+    expect(medianOf(before), before.join()).toBeLessThan(mostBefore);
   });
 
   test(`whose ${crowd} starts fall due at one moment does not either`, { timeout }, async () => {
@@ -76,8 +78,8 @@ describe("a crowd of one tenant", () => {
     await startCrowd(stage, one, { startAt: new Date(dueAt) });
     await stage.worker();
     await until(() => ended(stage) >= 100, 2 * crowd + 30_000);
-    const tookMs = await singles(stage);
+    const before = await singles(stage);
     expect(ended(stage)).toBeLessThan(crowd);
-    expect(medianOf(tookMs), tookMs.join()).toBeLessThan(1_000);
+    expect(medianOf(before), before.join()).toBeLessThan(mostBefore);
   });
 });
