@@ -1,6 +1,7 @@
 /**
  * What tracing remembers of the runs that are worked on here. Owns how it is found: by the id, and by the tenant among those who
- * share it, so that no name is put together for each of the looks that a call takes. Bounded: the oldest is forgotten first.
+ * share it, so that no name is put together for each of the looks that a call takes. Bounded: the oldest is forgotten first of those
+ * that have no call under way; what is forgotten of them is found again, and of a call it is not.
  */
 import type { RunRef, TracedCall } from "../core/index.ts";
 import type { LateSpan } from "./late-spans.ts";
@@ -17,8 +18,8 @@ export interface Followed extends KnownParents {
   open: readonly OpenCall[];
 }
 
-/** Ids under which something is remembered, at most. */
-const maxIds = 20_000;
+/** Ids under which something is remembered, at most: runs that wait stay until then. Many times what a worker drives at once. */
+const maxIds = 5_000;
 
 export class FollowedRuns {
   readonly #byId = new Map<string, readonly Followed[]>();
@@ -53,9 +54,12 @@ export class FollowedRuns {
   }
 
   #forgetOldest(): void {
+    let left = this.#byId.size;
     for (const [id, oldest] of this.#byId) {
       this.#byId.delete(id);
-      return oldest.forEach(this.#onForgotten);
+      left -= 1;
+      if (left === 0 || oldest.every(({ open }) => open.length === 0)) return oldest.forEach(this.#onForgotten);
+      this.#byId.set(id, oldest);
     }
   }
 }

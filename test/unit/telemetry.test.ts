@@ -284,6 +284,34 @@ describe("traces", () => {
     expect(heard().map(({ failed, attributes }) => [failed, attributes["reprise.committed"]])).toEqual([[true, false]]);
   });
 
+  test("a long call is not lost among thousands of runs that come and wait meanwhile", async () => {
+    const placed = followed();
+    const record = aRecord();
+    await placed.tracing?.call(callOf(record), async () => undefined);
+    for (let count = 0; count < 12_000; count += 1) placed.facts.emit(committed({ record: aRecord() }));
+    expect(heard()).toEqual([]);
+    const rows = [aRow(1, { state: "succeeded", send: 1 })];
+    placed.facts.emit(committed({ record, rows, before: { record, rows } }));
+    expect(heard().map(({ attributes }) => attributes["reprise.committed"])).toEqual([true]);
+  });
+
+  test("runs of two tenants under one id are told apart", async () => {
+    const placed = followed();
+    const [one, other] = ["a", "b"].map((tenant) => aRecord({ tenant, id: "same" })) as [RunRecord, RunRecord];
+    for (const record of [one, other]) await placed.tracing?.call(callOf(record), async () => undefined);
+    placed.facts.emit({ fact: "fenced", run: { tenant: "b", id: "same" } });
+    expect(heard().map(({ attributes }) => attributes["reprise.tenant"])).toEqual(["b"]);
+    const rows = [aRow(1, { state: "succeeded", send: 1 })];
+    const ended = { ...other, status: "completed", endedAt: other.createdAt } as const;
+    placed.facts.emit(committed({ record: ended, before: { record: ended, rows: [] } }));
+    placed.facts.emit(committed({ record: one, rows, before: { record: one, rows } }));
+    const told = heard().map(({ attributes }) => [attributes["reprise.tenant"], attributes["reprise.committed"]]);
+    expect(told).toEqual([
+      ["b", false],
+      ["a", true],
+    ]);
+  });
+
   test("a routed call ends where it was made, and what it throws is thrown", async () => {
     const placed = followed();
     const work = () => Promise.reject(new Error("declined"));
