@@ -1,10 +1,11 @@
 /**
  * Spans that an SDK is asked for late: when somebody looks at the context that a call is made in, or when many of them have ended. One
- * span made between two commits costs ten times what it costs among others (what an SDK needs is in no cache by then), and most calls
+ * span made between two commits costs several times what it costs among others (what an SDK needs is in no cache by then), and most calls
  * never ask where they are. Owns when a span is made; what it says is its maker's.
  *
  * Invariants: L1 whoever looks finds the SDK's own span, under its own id. L2 it tells when things happened, not when it was made.
- * L3 what has ended is told within `heldMs`, and before `flush` comes back.
+ * L3 what has ended is told within `heldMs`, and before `flush` comes back. L4 an SDK that throws is not heard of: it takes nothing from
+ * other spans, and a timer that threw would end the process.
  */
 import { failedStatus, type Otel, type OtelContext, type Span, type SpanAttributes } from "./otel.ts";
 
@@ -74,7 +75,13 @@ export class LateSpans {
     this.#timer = null;
     const ended = this.#ended;
     this.#ended = [];
-    for (const span of ended) span.tell();
+    for (const span of ended) {
+      try {
+        span.tell();
+      } catch {
+        // Nobody is left to be told.
+      }
+    }
   }
 }
 

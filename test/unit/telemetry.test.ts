@@ -387,6 +387,26 @@ describe("traces", () => {
     expect(parents.get("of its own")).toBeNull();
   });
 
+  test("a call that was lost stays in the trace in which it was made, although the run goes on in another", async () => {
+    const placed = followed({ longAfterMs: 1_000 });
+    const record = aRecord();
+    const now = record.createdAt + 5_000;
+    const acquired = {
+      fact: "acquired",
+      run: { tenant: record.tenant, id: record.id },
+      record,
+      now,
+      takenFrom: null,
+    } as const;
+    placed.facts.emit(acquired);
+    await placed.tracing?.call(callOf(record, { now }), async () => undefined);
+    placed.facts.emit(acquired);
+    const [first, second, call] = heard();
+    expect([first?.name, second?.name, call?.name]).toEqual(["resume order", "resume order", "step reserve"]);
+    expect(call?.traceId).toBe(first?.traceId);
+    expect(call?.traceId).not.toBe(second?.traceId);
+  });
+
   describe("made late", () => {
     beforeEach(() => {
       vi.useFakeTimers({ now: 1_767_225_600_000 });
@@ -405,6 +425,21 @@ describe("traces", () => {
       await vi.advanceTimersByTimeAsync(150);
       expect(spans).toEqual([]);
       expect(heard().map(({ startMs, endMs }) => [startMs - at, endMs - at])).toEqual([[0, 500]]);
+    });
+
+    test("an SDK that throws takes nothing from the other spans, nor from the process", async () => {
+      let asked = 0;
+      const placed = followed(true, {
+        shouldSample: () => {
+          asked += 1;
+          if (asked === 1) throw new Error("a sampler's own");
+          return { decision: 2 };
+        },
+        toString: () => "moody",
+      });
+      for (let count = 0; count < 2; count += 1) await placed.tracing?.call(routed(), async () => undefined);
+      await vi.advanceTimersByTimeAsync(200);
+      expect([asked, spans.length]).toEqual([2, 1]);
     });
 
     test("it is made within a fifth of a second, or with 63 others", async () => {
