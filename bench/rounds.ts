@@ -23,10 +23,14 @@ export interface Lane {
   readonly tells?: Tells;
 }
 
-/** What a round took, per unit. */
-export interface Round {
+/** What a round of one worker came to, per unit. */
+export interface Rate {
   readonly perSecond: number;
   readonly workerUs: number;
+}
+
+/** What a round took, per unit. */
+export interface Round extends Rate {
   readonly redisUs: number;
   readonly rssMb: number;
 }
@@ -54,7 +58,7 @@ export async function measureRounds(
   return (name) => rounds.get(name) ?? [];
 }
 
-function turned<Item>(items: readonly Item[], by: number): readonly Item[] {
+export function turned<Item>(items: readonly Item[], by: number): readonly Item[] {
   const first = by % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }
@@ -72,14 +76,18 @@ async function oneRound(lane: Lane, subject: Subject, load: Load): Promise<Round
   return { perSecond: (all / ms) * 1_000, workerUs: (cpuMs / all) * 1_000, redisUs: (redisMs / all) * 1_000, rssMb };
 }
 
-export function medianOf(rounds: readonly Round[], figure: (round: Round) => number): number {
+export function medianOf<Each extends Rate>(rounds: readonly Each[], figure: (round: Each) => number): number {
   return median(rounds.map(figure));
 }
 
 /** The median of the ratios of each round. */
-export function ratioOf(one: readonly Round[], other: readonly Round[], figure: (round: Round) => number): number {
+export function ratioOf<Each extends Rate>(
+  one: readonly Each[],
+  other: readonly Each[],
+  figure: (round: Each) => number,
+): number {
   return median(one.map((round, index) => figure(round) / figure(other[index] ?? round)));
 }
 
 export const cpuUs = (round: Round): number => round.workerUs + round.redisUs;
-export const perSecond = (round: Round): number => round.perSecond;
+export const perSecond = (round: Rate): number => round.perSecond;

@@ -4,22 +4,22 @@
  */
 import { atLeast, type Bench, type Figures } from "./bench.ts";
 import type { Lab } from "./lab.ts";
-import { type Lane, measureRounds, medianOf, perSecond, ratioOf } from "./rounds.ts";
+import { type LivingLane, measureLives } from "./lives.ts";
+import { medianOf, perSecond, ratioOf } from "./rounds.ts";
 import type { Size } from "./sizes.ts";
 import { stepNames } from "./subjects/work.ts";
 
 async function measure(lab: Lab, size: Size): Promise<Figures> {
-  const server = await lab.server();
-  const lane = { contestant: "reprise", saga: "order", units: stepNames.length, server } as const;
-  const lanes: readonly Lane[] = [
+  const lane = { contestant: "reprise", saga: "order", units: stepNames.length } as const;
+  const lanes: readonly LivingLane[] = [
     { ...lane, name: "quiet" },
     { ...lane, name: "told", tells: "lines" },
     { ...lane, name: "followed", tells: "contexts" },
     { ...lane, name: "sampled", tells: "some" },
     { ...lane, name: "traced", tells: "spans" },
   ];
-  // Many short rounds: what is compared differs by less than the machine does within a minute.
-  const rounds = await measureRounds(lab, lanes, { count: size.rounds * 3, sagas: Math.ceil(size.beside / 3) });
+  const sagas = Math.ceil(size.beside / 5);
+  const rounds = await measureLives(lab, lanes, { count: size.rounds, warmUp: 2 * sagas, rounds: 6, sagas });
   const [quiet, told, followed] = [rounds("quiet"), rounds("told"), rounds("followed")];
   const [sampled, traced] = [rounds("sampled"), rounds("traced")];
   return {

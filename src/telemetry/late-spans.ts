@@ -9,8 +9,11 @@
  */
 import { failedStatus, type Otel, type OtelContext, type Span, type SpanAttributes } from "./otel.ts";
 
-/** Asks the SDK for it, as begun at that time, ms since 1970. */
-export type MakeSpan = (since: number) => Span;
+/** What a span is made of. */
+export interface SpanSource {
+  /** Asks the SDK for it, as begun at that time, ms since 1970. */
+  make(since: number): Span;
+}
 
 /** Ended spans that are made at once. */
 const batch = 64;
@@ -20,22 +23,24 @@ export class LateSpan {
   readonly #late: LateSpans;
   readonly #since: number;
   readonly #began = performance.now();
-  /** Its maker, until there is one: what holds on to a context (a pool that was made in it) must not hold the run. */
-  #made: MakeSpan | Span;
+  /** Until there is a span: what holds on to a context (a pool that was made in it) must not hold the run. */
+  #source: SpanSource | null;
+  #span: Span | null = null;
   #told: SpanAttributes | null = null;
   #isFailed = false;
   #until = 0;
 
-  constructor(late: LateSpans, make: MakeSpan, since: number) {
+  constructor(late: LateSpans, source: SpanSource, since: number) {
     this.#late = late;
-    this.#made = make;
+    this.#source = source;
     this.#since = since;
   }
 
   /** The SDK's, from now on. */
   get span(): Span {
-    if (typeof this.#made === "function") this.#made = this.#made(this.#since);
-    return this.#made;
+    this.#span ??= (this.#source as SpanSource).make(this.#since); // it is there until the span is
+    this.#source = null;
+    return this.#span;
   }
 
   /** It is over; `until`: ms since 1970, now unless given. */
@@ -59,8 +64,8 @@ export class LateSpans {
   #ended: LateSpan[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  begin(make: MakeSpan, since = Date.now()): LateSpan {
-    return new LateSpan(this, make, since);
+  begin(source: SpanSource, since = Date.now()): LateSpan {
+    return new LateSpan(this, source, since);
   }
 
   ended(span: LateSpan): void {

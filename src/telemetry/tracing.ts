@@ -7,15 +7,16 @@
  * `longAfterMs` after its start goes on in a new trace, linked to the first: no backend keeps one open for a week. T4 no
  * attribute is set but those of `Attributes`; no message, input or output ever is. T5 nothing here fails what it watches.
  */
-import type { CommittedFact, Fact, Facts, RunRecord, TracedCall, Tracing } from "../core/index.ts";
+import type { CommittedFact, Fact, Facts, TracedCall, Tracing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Followed, FollowedRuns, type OpenCall } from "./followed-runs.ts";
-import { LateContext, type LateSpan, LateSpans, type MakeSpan } from "./late-spans.ts";
+import { LateContext, type LateSpan, LateSpans } from "./late-spans.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
 import { failedStatus, kinds, type Otel, type OtelContext, type SpanContext } from "./otel.ts";
 import { type PastSpan, pastSpans } from "./past-spans.ts";
-import { type Attributes, aboutRun, nameOf, SpanMaker } from "./span-maker.ts";
-import { type Parent, type TraceOptions, TraceParents } from "./trace-parents.ts";
+import { type Attributes, aboutRun, SpanMaker } from "./span-maker.ts";
+import { CallSource, type Makers, PastSource } from "./span-sources.ts";
+import { type TraceOptions, TraceParents } from "./trace-parents.ts";
 import { traceparentOf } from "./traceparent.ts";
 
 export interface RunTracing {
@@ -47,8 +48,7 @@ export function runTracing(otel: Otel, namespace: string, options: TraceOptions)
 
 class RunSpans {
   readonly #otel: Otel;
-  readonly #spans: SpanMaker;
-  readonly #parents: TraceParents;
+  readonly #makers: Makers;
   readonly #late: LateSpans;
   readonly #namespace: string;
   readonly #runs = new FollowedRuns(letGo);
@@ -56,8 +56,7 @@ class RunSpans {
   constructor(otel: Otel, late: LateSpans, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
     this.#late = late;
-    this.#spans = new SpanMaker(otel);
-    this.#parents = new TraceParents(otel, namespace, options);
+    this.#makers = { spans: new SpanMaker(otel), parents: new TraceParents(otel, namespace, options) };
     this.#namespace = namespace;
   }
 
@@ -74,7 +73,7 @@ class RunSpans {
     work: (trace: string | null) => Promise<Result>,
   ): Promise<Result> {
     const about = { "reprise.tenant": tenant, "reprise.saga": saga, "reprise.version": version };
-    const span = this.#spans.make(`start ${saga}`, { kind: kinds.producer, attributes: about });
+    const span = this.#makers.spans.make(`start ${saga}`, { kind: kinds.producer, attributes: about });
     const place = span.spanContext();
     // Without an SDK the span is an empty one, and nobody follows.
     const trace = this.#otel.trace.isSpanContextValid(place) ? traceparentOf(place) : null;
@@ -94,38 +93,12 @@ class RunSpans {
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
     const run = this.#runs.of(call.record);
     const here = this.#otel.context.active();
-    const span = this.#late.begin(this.#callSpan(call, run, this.active(here)));
+    const span = this.#late.begin(new CallSource(this.#makers, run, call, this.active(here)));
     const called = this.#otel.context.with(new LateContext(this.#otel, here, span), work);
     if (call.routed) endWith(called, span);
     // (No look at what it answers: that would be a promise a call more, and each is dear while a context follows them.)
     else run.open = [...run.open, { call, span }];
     return called;
-  }
-
-  /** `delivered`: the job that brought the run here, where BullMQ is followed too. */
-  #callSpan(
-    { record, row, kind, attempt, operationId: id, owner, now }: TracedCall,
-    run: Followed,
-    delivered: SpanContext | null,
-  ): MakeSpan {
-    const about = () => ({
-      "reprise.run": record.id,
-      "reprise.tenant": record.tenant,
-      "reprise.saga": record.saga,
-      "reprise.version": record.version,
-      "reprise.step": row.step,
-      "reprise.seq": row.seq,
-      "reprise.attempt": attempt,
-      "reprise.operation_id": id,
-      "reprise.effect": row.call.effect,
-      "reprise.worker": owner,
-    });
-    const parentOf = this.#parentIn(run, record, now);
-    return (startTime) => {
-      const parent = parentOf();
-      const links = delivered === null ? [...parent.links] : [...parent.links, { context: delivered }];
-      return this.#spans.under(parent, nameOf(kind, row.step), { kind: kinds.client, startTime, links }, about);
-    };
   }
 
   // ---- facts
@@ -144,39 +117,27 @@ class RunSpans {
     const run = this.#runs.of(ref);
     letGo(run);
     run.later = null;
-    if (!this.#parents.isLong(record, now)) return;
-    const links = [this.#parents.linkTo(record)];
-    const span = this.#spans.make(`resume ${record.saga}`, { root: true, attributes: aboutRun(record), links });
+    if (!this.#makers.parents.isLong(record, now)) return;
+    const links = [this.#makers.parents.linkTo(record)];
+    const span = this.#makers.spans.make(`resume ${record.saga}`, { root: true, attributes: aboutRun(record), links });
     span.end();
-    run.later = this.#parents.after(span);
+    run.later = this.#makers.parents.after(span);
   }
 
   #committed(fact: CommittedFact): void {
-    const { record, entry } = fact;
+    const { record } = fact;
     const run = this.#runs.of(fact.run);
     if (run.open.length > 0) run.open = run.open.filter((open) => !endedBy(fact, open));
     for (const move of movesOf(fact)) {
-      for (const past of pastSpans(fact, move, this.#namespace)) {
-        this.#tellPast(fact, past, this.#parentIn(run, record, entry.at));
-      }
+      for (const past of pastSpans(fact, move, this.#namespace)) this.#tellPast(fact, past, run);
     }
     if (record.endedAt !== null) this.#runs.delete(fact.run);
   }
 
-  /** What a span hangs on that is made later on: where the run goes on now, not where it may by then. */
-  #parentIn(run: Followed, record: RunRecord, now: number): () => Parent {
-    const { later } = run;
-    return () => later ?? this.#parents.parentOf(record, now, run);
-  }
-
-  #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, parentOf: () => Parent): void {
-    const make: MakeSpan = (startTime) => {
-      const parent = parentOf();
-      const options = { kind: kinds.internal, startTime, links: [...parent.links] };
-      return this.#spans.under(parent, name, options, () => aboutRun(record));
-    };
+  #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, run: Followed): void {
+    const source = new PastSource(this.#makers, run, { record, name, now: entry.at });
     const told = { "reprise.revision": record.revision, ...about };
-    this.#late.begin(make, since).end(told, failed, Math.max(since, entry.at));
+    this.#late.begin(source, since).end(told, failed, Math.max(since, entry.at));
   }
 }
 

@@ -77,8 +77,8 @@ describe("two runs, one of which fails", () => {
 
   test("logs tell them with run, saga, step, operation and trace", async () => {
     const { client } = await play();
-    const spoken = logged().find(({ msg }) => String(msg).startsWith("reserving"));
-    expect(spoken).toMatchObject({ level: "info", run: "good", tenant: "default", saga: "paying@1", step: "reserve" });
+    const spoken = logged().find(({ msg, run }) => run === "good" && String(msg).startsWith("reserving"));
+    expect(spoken).toMatchObject({ level: "info", tenant: "default", saga: "paying@1", step: "reserve" });
     expect(spoken?.["operationId"]).toMatch(/\/default\/good\/reserve\/1$/);
     const start = spans.find(({ name }) => name === "start paying");
     expect(spoken?.["traceId"]).toBe(start?.traceId);
