@@ -1,11 +1,9 @@
 /**
- * Spans that an SDK is asked for late: when somebody looks at the context that a call is made in, or when many of them have ended. One
- * span made between two commits costs several times what it costs among others (what an SDK needs is in no cache by then), and most calls
- * never ask where they are. Owns when a span is made; what it says is its maker's.
+ * Spans that an SDK is asked for late: when somebody looks at the context that a call is made in, or when the call is over. Most calls
+ * never ask where they are, and all there is to say of one is said at once then. Owns when a span is made; what it says is its source's.
  *
  * Invariants: L1 whoever looks finds the SDK's own span, under its own id. L2 it tells when things happened, not when it was made.
- * L3 what has ended is told within `heldMs`, and before `flush` comes back. L4 an SDK that throws is not heard of: it takes nothing from
- * other spans, and a timer that threw would end the process.
+ * L3 an SDK that throws when something is over is not heard of: nobody waits there who could be told.
  */
 import { failedStatus, type Otel, type OtelContext, type Span, type SpanAttributes } from "./otel.ts";
 
@@ -15,23 +13,14 @@ export interface SpanSource {
   make(since: number): Span;
 }
 
-/** Ended spans that are made at once. */
-const batch = 64;
-const heldMs = 200;
-
 export class LateSpan {
-  readonly #late: LateSpans;
   readonly #since: number;
   readonly #began = performance.now();
   /** Until there is a span: what holds on to a context (a pool that was made in it) must not hold the run. */
   #source: SpanSource | null;
   #span: Span | null = null;
-  #told: SpanAttributes | null = null;
-  #isFailed = false;
-  #until = 0;
 
-  constructor(late: LateSpans, source: SpanSource, since: number) {
-    this.#late = late;
+  constructor(source: SpanSource, since = Date.now()) {
     this.#source = source;
     this.#since = since;
   }
@@ -45,47 +34,14 @@ export class LateSpan {
 
   /** It is over; `until`: ms since 1970, now unless given. */
   end(told: SpanAttributes, isFailed: boolean, until = this.#since + performance.now() - this.#began): void {
-    this.#told = told;
-    this.#isFailed = isFailed;
-    this.#until = until;
-    this.#late.ended(this);
-  }
-
-  tell(): void {
-    const { span } = this;
-    if (!span.isRecording()) return;
-    if (this.#told !== null) span.setAttributes(this.#told);
-    if (this.#isFailed) span.setStatus(failedStatus);
-    span.end(this.#until);
-  }
-}
-
-export class LateSpans {
-  #ended: LateSpan[] = [];
-  #timer: NodeJS.Timeout | null = null;
-
-  begin(source: SpanSource, since = Date.now()): LateSpan {
-    return new LateSpan(this, source, since);
-  }
-
-  ended(span: LateSpan): void {
-    this.#ended.push(span);
-    if (this.#ended.length >= batch) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), heldMs).unref();
-  }
-
-  /** Tells what has ended. */
-  flush(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    const ended = this.#ended;
-    this.#ended = [];
-    for (const span of ended) {
-      try {
-        span.tell();
-      } catch {
-        // Nobody is left to be told.
-      }
+    try {
+      const { span } = this;
+      if (!span.isRecording()) return;
+      span.setAttributes(told);
+      if (isFailed) span.setStatus(failedStatus);
+      span.end(until);
+    } catch {
+      // Nobody is left to be told.
     }
   }
 }

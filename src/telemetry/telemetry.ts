@@ -46,7 +46,7 @@ export interface PlacedTelemetry {
   readonly tracing: Tracing | null;
   /** What steps log; `null`: logs were not asked for. */
   readonly log: ((line: StepLogLine) => void) | null;
-  /** Gauges are read from there until it is called back; by then what has happened is told. */
+  /** Gauges are read from there until it is called back. */
   watch(source: GaugeSource): () => void;
   wakeUps(wakeUps: WakeUps): WakeUps;
   consumers(factory: ConsumerFactory): ConsumerFactory;
@@ -96,13 +96,7 @@ function placed(
     facts: combineFacts(counted?.facts, traced?.facts, logged?.facts),
     tracing: traced?.tracing ?? null,
     log: logged?.step ?? null,
-    watch: (source) => {
-      const unwatch = gauges?.watch(source);
-      return () => {
-        unwatch?.();
-        traced?.flush();
-      };
-    },
+    watch: (source) => gauges?.watch(source) ?? (() => undefined),
     wakeUps: (wakeUps) => (counted === null ? wakeUps : countedWakeUps(counted, wakeUps)),
     consumers: (factory) => (counted === null ? factory : countedConsumers(counted, factory)),
   };

@@ -10,7 +10,7 @@
 import type { CommittedFact, Fact, Facts, TracedCall, Tracing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
 import { type Followed, FollowedRuns, type OpenCall } from "./followed-runs.ts";
-import { LateContext, type LateSpan, LateSpans } from "./late-spans.ts";
+import { LateContext, LateSpan } from "./late-spans.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
 import { failedStatus, kinds, type Otel, type OtelContext, type SpanContext } from "./otel.ts";
 import { type PastSpan, pastSpans } from "./past-spans.ts";
@@ -24,8 +24,6 @@ export interface RunTracing {
   readonly facts: Facts;
   /** The trace that is active here and now; `null`: none is. */
   readonly activeTrace: () => string | null;
-  /** What has ended is told by then. */
-  readonly flush: () => void;
 }
 
 const standard: Required<TraceOptions> = { longAfterMs: 3_600_000, untracedRatio: 1 };
@@ -36,26 +34,22 @@ export function runTracing(otel: Otel, namespace: string, options: TraceOptions)
   if (!(untracedRatio >= 0 && untracedRatio <= 1)) {
     throw new RepriseError("CONFIG_INVALID", `traces.untracedRatio is ${untracedRatio}: it is a share, 0 to 1`);
   }
-  const late = new LateSpans();
-  const spans = new RunSpans(otel, late, namespace, { ...standard, ...options });
+  const spans = new RunSpans(otel, namespace, { ...standard, ...options });
   return {
     tracing: { start: (run, work) => spans.start(run, work), call: (call, work) => spans.call(call, work) },
     facts: { emit: (fact) => spans.hear(fact) },
     activeTrace: () => spans.active()?.traceId ?? null,
-    flush: () => late.flush(),
   };
 }
 
 class RunSpans {
   readonly #otel: Otel;
   readonly #makers: Makers;
-  readonly #late: LateSpans;
   readonly #namespace: string;
   readonly #runs = new FollowedRuns(letGo);
 
-  constructor(otel: Otel, late: LateSpans, namespace: string, options: Required<TraceOptions>) {
+  constructor(otel: Otel, namespace: string, options: Required<TraceOptions>) {
     this.#otel = otel;
-    this.#late = late;
     this.#makers = { spans: new SpanMaker(otel), parents: new TraceParents(otel, namespace, options) };
     this.#namespace = namespace;
   }
@@ -93,7 +87,7 @@ class RunSpans {
   call<Result>(call: TracedCall, work: () => Promise<Result>): Promise<Result> {
     const run = this.#runs.of(call.record);
     const here = this.#otel.context.active();
-    const span = this.#late.begin(new CallSource(this.#makers, run, call, this.active(here)));
+    const span = new LateSpan(new CallSource(this.#makers, run, call, this.active(here)));
     const called = this.#otel.context.with(new LateContext(this.#otel, here, span), work);
     if (call.routed) endWith(called, span);
     // (No look at what it answers: that would be a promise a call more, and each is dear while a context follows them.)
@@ -137,7 +131,7 @@ class RunSpans {
   #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, run: Followed): void {
     const source = new PastSource(this.#makers, run, { record, name, now: entry.at });
     const told = { "reprise.revision": record.revision, ...about };
-    this.#late.begin(source, since).end(told, failed, Math.max(since, entry.at));
+    new LateSpan(source, since).end(told, failed, Math.max(since, entry.at));
   }
 }
 
