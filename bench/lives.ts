@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Lab } from "./lab.ts";
 import { concurrency, type Lane, type Rate, turned } from "./rounds.ts";
 import type { Subject } from "./subject.ts";
-import type { Place } from "./subjects/contestant.ts";
+import type { Place, Tells } from "./subjects/contestant.ts";
 import type { Progress } from "./subjects/orders.ts";
 
 export interface Lives {
@@ -21,7 +21,9 @@ export interface Lives {
   readonly sagas: number;
 }
 
-export type LivingLane = Omit<Lane, "server" | "keep">;
+export interface LivingLane extends Omit<Lane, "server" | "keep"> {
+  readonly tells?: Tells;
+}
 
 /** Shares of the sagas that have ended: between these it is measured. */
 const window = { from: 0.1, to: 0.95 } as const;

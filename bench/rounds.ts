@@ -6,7 +6,7 @@
 import type { Lab, Server } from "./lab.ts";
 import { median } from "./stats.ts";
 import type { ContestantName, Subject } from "./subject.ts";
-import type { Load, SagaName, Tells } from "./subjects/contestant.ts";
+import type { Load, SagaName } from "./subjects/contestant.ts";
 
 /** At once in a measured process. */
 export const concurrency = 50;
@@ -20,7 +20,6 @@ export interface Lane {
   readonly units: number;
   /** What is in the store stays there. */
   readonly keep?: boolean;
-  readonly tells?: Tells;
 }
 
 /** What a round of one worker came to, per unit. */
@@ -66,8 +65,7 @@ export function turned<Item>(items: readonly Item[], by: number): readonly Item[
 async function oneRound(lane: Lane, subject: Subject, load: Load): Promise<Round> {
   const { server, units } = lane;
   if (lane.keep !== true) await server.empty();
-  const tells = lane.tells === undefined ? {} : { tells: lane.tells };
-  const place = { url: server.url, namespace: `bench-${lane.name}`, concurrency, ...tells };
+  const place = { url: server.url, namespace: `bench-${lane.name}`, concurrency };
   await subject.order("fill", place, load);
   const before = await server.cpuMs();
   const { ms, cpuMs, rssMb } = await subject.order("drain", place, load);

@@ -5,7 +5,7 @@ import type { Contestant, Load, Pace, Place } from "./contestant.ts";
 import type { Entered } from "./orders.ts";
 import { progress } from "./progress.ts";
 import { allSagas, type Services, sagas } from "./sagas.ts";
-import { told, untold } from "./telemetry.ts";
+import { told } from "./telemetry.ts";
 import { timers } from "./timers.ts";
 import { orderInput } from "./work.ts";
 
@@ -63,10 +63,7 @@ async function drain(place: Place, { count }: Load): Promise<() => Promise<void>
     });
     worker.start().catch(reject);
   });
-  return async () => {
-    await worker?.stop();
-    untold();
-  };
+  return async () => await worker?.stop();
 }
 
 async function alone(place: Place, { saga, count, from, tenant }: Load): Promise<readonly number[]> {

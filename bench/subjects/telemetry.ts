@@ -11,34 +11,17 @@ const nowhere = {
   shutdown: () => Promise.resolve(),
 };
 
-/** One for the process, as processes have one: the storage of another would be another shape of every promise. */
-const contexts = new AsyncLocalStorageContextManager();
-let open: Telemetry | null = null;
-
 const own = createContextKey("bench");
 
-/** Of the worker; none where it tells nothing. */
+/** Of the worker, for the life of the process; none where it tells nothing. */
 export function told(tells: Tells): Telemetry | undefined {
+  if (tells !== "lines") context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   if (tells === "contexts") {
-    context.setGlobalContextManager(contexts.enable());
     instrumented.around = (work) => context.with(context.active().setValue(own, true), work);
     return undefined;
   }
-  if (tells !== "lines") {
-    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(nowhere)] }));
-    context.setGlobalContextManager(contexts.enable());
-  }
   const lines = { logs: { write: () => undefined }, metrics: true } as const;
-  const traces = { untracedRatio: tells === "some" ? 0.1 : 1 };
-  open = createTelemetry(tells === "lines" ? lines : { ...lines, traces });
-  return open;
-}
-
-/** What is measured next in this process pays for nothing of it. */
-export function untold(): void {
-  open?.close();
-  open = null;
-  instrumented.around = null;
-  trace.disable();
-  context.disable();
+  if (tells === "lines") return createTelemetry(lines);
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(nowhere)] }));
+  return createTelemetry({ ...lines, traces: { untracedRatio: tells === "some" ? 0.1 : 1 } });
 }
