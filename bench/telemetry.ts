@@ -18,7 +18,7 @@ async function measure(lab: Lab, size: Size): Promise<Figures> {
     { ...lane, name: "sampled", tells: "some" },
     { ...lane, name: "traced", tells: "spans" },
   ];
-  const sagas = Math.ceil(size.beside / 5);
+  const sagas = Math.ceil(size.sagas / 10);
   const rounds = await measureLives(lab, lanes, { count: size.rounds, warmUp: 2 * sagas, rounds: 6, sagas });
   const [quiet, told, followed] = [rounds("quiet"), rounds("told"), rounds("followed")];
   const [sampled, traced] = [rounds("sampled"), rounds("traced")];
