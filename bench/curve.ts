@@ -4,21 +4,15 @@
  * the start of a worker nor the last runs of a queue count. Every worker process has worked before; shards are all on one Redis.
  */
 import { cpus } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench, Figures } from "./bench.ts";
 import { drawCurve, type Point, pointName } from "./curve-table.ts";
 import type { Lab, Server } from "./lab.ts";
 import { concurrency } from "./rounds.ts";
 import { type Size, sizes } from "./sizes.ts";
 import { median } from "./stats.ts";
+import { steady, until } from "./steady.ts";
 import type { Subject } from "./subject.ts";
 import type { Place } from "./subjects/contestant.ts";
-
-/** Shares of the sagas that have ended: between these it is measured. */
-const window = { from: 0.1, to: 0.95 } as const;
-const lookMs = 5;
-/** Nobody waits longer for a round. */
-const patienceMs = 300_000;
 
 /** How things stand at one moment; CPU in ms, `cores`: of each. */
 interface Moment {
@@ -69,18 +63,12 @@ async function measuredAt({ server, client, workers }: Scene, point: Point, coun
   await client.order("fill", place, { saga: "order", count, from: 0 });
   const idle = await look(0);
   await Promise.all(own.map((worker) => worker.order("serve", place)));
-  const first = await look(window.from);
-  const last = await look(window.to);
+  const first = await look(steady.from);
+  const last = await look(steady.to);
   await until(() => ended() === count);
   await Promise.all(own.map((worker) => worker.order("rest", place)));
   // So few that nobody saw them end one by one: from before they began.
   return between(last.ended > first.ended ? first : idle, last, point);
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (const began = Date.now(); !isSo(); await sleep(lookMs)) {
-    if (Date.now() - began > patienceMs) throw new Error("the sagas of a round did not end");
-  }
 }
 
 async function momentOf(server: Server, workers: readonly Subject[], ended: number): Promise<Moment> {

@@ -4,9 +4,9 @@
  * the same code differ by more than many a lane from another, so each lane lives several times. Measured while a worker is at it, from
  * the first tenth of the sagas that have ended to nearly the last.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Lab } from "./lab.ts";
 import { concurrency, type Lane, type Rate, turned } from "./rounds.ts";
+import { steady, until } from "./steady.ts";
 import type { Subject } from "./subject.ts";
 import type { Place, Tells } from "./subjects/contestant.ts";
 import type { Progress } from "./subjects/orders.ts";
@@ -24,12 +24,6 @@ export interface Lives {
 export interface LivingLane extends Omit<Lane, "server" | "keep"> {
   readonly tells?: Tells;
 }
-
-/** Shares of the sagas that have ended: between these it is measured. */
-const window = { from: 0.1, to: 0.95 } as const;
-const lookMs = 5;
-/** Nobody waits longer for a round. */
-const patienceMs = 300_000;
 
 /** A worker that lives, and who starts sagas for it. */
 interface Living {
@@ -81,8 +75,8 @@ async function oneRound({ lane, worker, client, place }: Living, from: number, c
   const idle = await look(0);
   const filling = client.order("fill", place, { saga: lane.saga, count, from });
   filling.catch(() => undefined); // awaited below
-  const first = await look(window.from);
-  const last = await look(window.to);
+  const first = await look(steady.from);
+  const last = await look(steady.to);
   await look(1);
   await filling;
   // So few that nobody saw them end one by one: from before they began.
@@ -95,10 +89,4 @@ function between(from: Moment, to: Moment, units: number): Rate {
   const all = (to.ended - from.ended) * units;
   const workerUs = ((to.cpuMs - from.cpuMs) / all) * 1_000;
   return { perSecond: (all / (to.atMs - from.atMs)) * 1_000, workerUs };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (const began = Date.now(); !isSo(); await sleep(lookMs)) {
-    if (Date.now() - began > patienceMs) throw new Error("the sagas of a round did not end");
-  }
 }

@@ -14,15 +14,14 @@ export interface SpanSource {
 }
 
 export class LateSpan {
-  readonly #since: number;
+  readonly #since = Date.now();
   readonly #began = performance.now();
   /** Until there is a span: what holds on to a context (a pool that was made in it) must not hold the run. */
   #source: SpanSource | null;
   #span: Span | null = null;
 
-  constructor(source: SpanSource, since = Date.now()) {
+  constructor(source: SpanSource) {
     this.#source = source;
-    this.#since = since;
   }
 
   /** The SDK's, from now on. */
@@ -32,17 +31,22 @@ export class LateSpan {
     return this.#span;
   }
 
-  /** It is over; `until`: ms since 1970, now unless given. */
-  end(told: SpanAttributes, isFailed: boolean, until = this.#since + performance.now() - this.#began): void {
-    try {
-      const { span } = this;
-      if (!span.isRecording()) return;
-      span.setAttributes(told);
-      if (isFailed) span.setStatus(failedStatus);
-      span.end(until);
-    } catch {
-      // Nobody is left to be told.
-    }
+  /** It is over. */
+  end(told: SpanAttributes, isFailed: boolean): void {
+    tell(() => this.span, told, isFailed, this.#since + performance.now() - this.#began);
+  }
+}
+
+/** Tells of what is over; `until`: ms since 1970. */
+export function tell(make: () => Span, told: SpanAttributes, isFailed: boolean, until: number): void {
+  try {
+    const span = make();
+    if (!span.isRecording()) return;
+    span.setAttributes(told);
+    if (isFailed) span.setStatus(failedStatus);
+    span.end(until);
+  } catch {
+    // Nobody is left to be told.
   }
 }
 

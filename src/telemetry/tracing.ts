@@ -9,13 +9,13 @@
  */
 import type { CommittedFact, Fact, Facts, TracedCall, Tracing } from "../core/index.ts";
 import { RepriseError } from "../errors.ts";
+import { CallSource, type Makers } from "./call-source.ts";
 import { type Followed, FollowedRuns, type OpenCall } from "./followed-runs.ts";
-import { LateContext, LateSpan } from "./late-spans.ts";
+import { LateContext, LateSpan, tell } from "./late-spans.ts";
 import { callUnderWay, movesOf } from "./moves.ts";
 import { failedStatus, kinds, type Otel, type OtelContext, type SpanContext } from "./otel.ts";
 import { type PastSpan, pastSpans } from "./past-spans.ts";
 import { type Attributes, aboutRun, SpanMaker } from "./span-maker.ts";
-import { CallSource, type Makers, PastSource } from "./span-sources.ts";
 import { type TraceOptions, TraceParents } from "./trace-parents.ts";
 import { traceparentOf } from "./traceparent.ts";
 
@@ -129,9 +129,13 @@ class RunSpans {
   }
 
   #tellPast({ record, entry }: CommittedFact, { name, since, about, failed }: PastSpan, run: Followed): void {
-    const source = new PastSource(this.#makers, run, { record, name, now: entry.at });
-    const told = { "reprise.revision": record.revision, ...about };
-    new LateSpan(source, since).end(told, failed, Math.max(since, entry.at));
+    const { spans, parents } = this.#makers;
+    const make = () => {
+      const parent = parents.parentOf(record, entry.at, run);
+      const options = { kind: kinds.internal, startTime: since, links: [...parent.links] };
+      return spans.under(parent, name, options, () => aboutRun(record));
+    };
+    tell(make, { "reprise.revision": record.revision, ...about }, failed, Math.max(since, entry.at));
   }
 }
 
